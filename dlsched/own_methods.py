@@ -30,7 +30,6 @@ from dlsched.core.part import plain
 from dlsched.core.result import Solution, SolutionT
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.results.answers import judge
 
 
 def find_method_of_user(
@@ -167,6 +166,8 @@ def runner(
     """Return how a function or policy runs here; ``text`` is its name and ``file`` where it stands, both for messages."""
 
     def run(instance: InstanceFile, search: Search[Solution]) -> TerminationStatus:
+        from dlsched.results.answers import judge  # needed for users' methods alone
+
         with errors_of_user(text, file, in_program=in_program):
             own = instance.apart()  # Python lets code change what is immutable, and answers are judged by the original
             began = perf_counter()

@@ -24,8 +24,6 @@ from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES, family_of, read, read_or_same, require_own
 from dlsched.own_methods import find_method_of_user, handed, import_of_user, runner, session_text
-from dlsched.results.answers import judge
-from dlsched.solvers.child import FUNCTION, OutOfTime, call
 
 if TYPE_CHECKING:
     from dlsched import async_sgd, elastic_stream, matching_placement, ring_allocation, ring_embedding, srpt_mapping
@@ -80,6 +78,9 @@ def _stoppable(
         if limits.time_s is None:
             return method.run(instance, search)
         search.tick()
+        from dlsched.results.answers import judge  # both needed for users' methods alone
+        from dlsched.solvers.child import FUNCTION, OutOfTime, call
+
         in_process = functools.partial(call, of=FUNCTION, waiting=lambda: search.report(f"{text} runs"))
         try:
             asked: _Asked = (family.name, text, text if thing is None else session_text(thing), folder, number)

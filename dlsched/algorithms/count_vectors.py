@@ -195,7 +195,7 @@ def draws_needed(q: float, delta: float) -> int:
     return math.ceil(log(delta) / log1p(-q))
 
 
-def draw_below(count: int, generator: np.random.Generator) -> int:
+def draw_below(count: int, generator: "np.random.Generator") -> int:
     """Draw a number from 0 to count - 1, all exactly equally likely, by drawing bits until it is in range."""
     bits = (count - 1).bit_length()
     width = -(-bits // 8)

@@ -83,7 +83,7 @@ class _Profile:
 def anneal_orders(
     order: list[int],
     cost: Callable[[list[int], float], float],
-    generator: np.random.Generator,
+    generator: "np.random.Generator",
     *,
     tries: int,
     temperature: float,
@@ -103,7 +103,7 @@ def anneal_orders(
             order, now = tried, found
 
 
-def _moved(order: list[int], generator: np.random.Generator) -> list[int]:
+def _moved(order: list[int], generator: "np.random.Generator") -> list[int]:
     """The order with one entry moved."""
     count = len(order)
     index = int(generator.integers(count))

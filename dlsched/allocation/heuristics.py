@@ -11,7 +11,7 @@ import numpy as np
 
 from dlsched.allocation.cost_table import CostTable, hull
 from dlsched.allocation.counts import Counted
-from dlsched.core.arrays import IntArray
+from dlsched.core.arrays import IntArray, distinct
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 
@@ -45,7 +45,7 @@ def doubles(table: CostTable) -> IntArray:
     """The pair of twice the count of each pair, -1 where there is none."""
     counts = table.counts
     # Ranks of counts and of doubles, each job's beyond those of the jobs before it, so that one search serves all.
-    ranks = np.unique(np.concatenate((counts, 2 * counts)))
+    ranks = distinct(np.concatenate((counts, 2 * counts)))
     offset = np.repeat(np.arange(table.jobs) * len(ranks), table.lengths)
     double = np.searchsorted(np.searchsorted(ranks, counts) + offset, np.searchsorted(ranks, 2 * counts) + offset)
     row = np.repeat(np.arange(table.jobs), table.lengths)

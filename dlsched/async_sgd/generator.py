@@ -151,14 +151,14 @@ def generate(
     )
 
 
-def _choose(generator: np.random.Generator) -> tuple[PublishedSteps, Step]:
+def _choose(generator: "np.random.Generator") -> tuple[PublishedSteps, Step]:
     """A published model, and one of its measured steps."""
     models = published_steps()
     model = models[int(generator.integers(len(models)))]
     return model, model.steps[int(generator.integers(len(model.steps)))]
 
 
-def _published(generator: np.random.Generator, model: PublishedSteps, step: Step) -> Fields:
+def _published(generator: "np.random.Generator", model: PublishedSteps, step: Step) -> Fields:
     """A published model on random links and servers."""
     gbits = list(NETWORK_BYTES_PER_S)
     return {
@@ -178,13 +178,13 @@ def assumed_update_s(parameter_bytes: float) -> float:
     return _UPDATE_PASSES * parameter_bytes / _MEMORY_BYTES_PER_S
 
 
-def _work(generator: np.random.Generator) -> tuple[float, float, float]:
+def _work(generator: "np.random.Generator") -> tuple[float, float, float]:
     """Epochs, the logarithm of the examples of one, and those of a mini-batch."""
     epochs, log_examples = generator.uniform(*_EPOCHS), generator.uniform(*_LOG_DATASET)
     return epochs, log_examples, float(_BATCHES[int(generator.integers(len(_BATCHES)))])
 
 
-def _network(generator: np.random.Generator, jobs: int) -> list[Fields]:
+def _network(generator: "np.random.Generator", jobs: int) -> list[Fields]:
     uniform = generator.uniform
     drawn = [(uniform(*_LOG_S), uniform(0.125, 0.5), uniform(0, 0.1), *_work(generator)) for _ in range(jobs)]
     log_s, transfer, update, *work = np.array(drawn).T
@@ -192,7 +192,7 @@ def _network(generator: np.random.Generator, jobs: int) -> list[Fields]:
     return _jobs(exp(log_s), transfer_s, transfer_s * update, work)
 
 
-def _update(generator: np.random.Generator, jobs: int) -> list[Fields]:
+def _update(generator: "np.random.Generator", jobs: int) -> list[Fields]:
     uniform = generator.uniform
     drawn = [(uniform(*_LOG_S), uniform(0.125, 0.5), uniform(0, 0.1), *_work(generator)) for _ in range(jobs)]
     log_s, update, transfer, *work = np.array(drawn).T
@@ -200,14 +200,14 @@ def _update(generator: np.random.Generator, jobs: int) -> list[Fields]:
     return _jobs(exp(log_s), update_s * transfer, update_s, work)
 
 
-def _compute(generator: np.random.Generator, jobs: int) -> list[Fields]:
+def _compute(generator: "np.random.Generator", jobs: int) -> list[Fields]:
     uniform = generator.uniform
     drawn = [(uniform(*_LOG_S), uniform(0, 0.001), uniform(0, 0.001), *_work(generator)) for _ in range(jobs)]
     log_s, transfer, update, *work = np.array(drawn).T
     return _jobs(exp(log_s), exp(log_s) * transfer, exp(log_s) * update, work)
 
 
-def _mixed(generator: np.random.Generator, jobs: int) -> list[Fields]:
+def _mixed(generator: "np.random.Generator", jobs: int) -> list[Fields]:
     """Independent figures; one update in four takes no time."""
     drawn, servers = [], []
     for _ in range(jobs):
@@ -244,7 +244,7 @@ def _jobs(
     ]
 
 
-def _servers(generator: np.random.Generator) -> Fields:
+def _servers(generator: "np.random.Generator") -> Fields:
     """One to four parameter servers; a third of the jobs half duplex."""
     half = generator.random() < 1 / 3
     return {"shards": whole(generator, *_SHARDS), "duplex": "half" if half else "full"}
@@ -269,7 +269,7 @@ def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:
     return [*lines, IMAGENET_SOURCE, _CHOSEN]
 
 
-_DRAW: dict[str, Callable[[np.random.Generator, int], list[Fields]]] = {
+_DRAW: dict[str, Callable[["np.random.Generator", int], list[Fields]]] = {
     "network": _network,
     "update": _update,
     "compute": _compute,

@@ -93,7 +93,7 @@ def random_stream(
     instance: Instance,
     *,
     load: float,
-    generator: np.random.Generator,
+    generator: "np.random.Generator",
     restart_s: float = 0.0,
     early_stop: EarlyStops = (),
     tick_s: float | None = None,
@@ -140,7 +140,7 @@ def random_stream(
         raise UsageError(f"no stream with these arguments: {error}") from None
 
 
-def draw_stops(early_stop: EarlyStops, jobs: int, generator: np.random.Generator) -> FloatArray:
+def draw_stops(early_stop: EarlyStops, jobs: int, generator: "np.random.Generator") -> FloatArray:
     """Draw where jobs really end, as fractions of their work; shape (jobs,).
 
     UsageError: fractions that are not in (0, 1), probabilities that are not in (0, 1] or add up to more than 1.

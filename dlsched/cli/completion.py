@@ -6,17 +6,15 @@ from collections.abc import Callable, Iterable
 import typer
 
 from dlsched.catalogue import families as listed
-from dlsched.catalogue.solvers import SOLVERS
-from dlsched.catalogue.sources import QUEUES, SOURCES
 
 _HEAD = 1000  # bytes read of an instance file
 
 
-def _any_of(known: Iterable[str]) -> Callable[[str], list[str]]:
-    """Complete names of a table."""
+def _any_of(target: str) -> Callable[[str], list[str]]:
+    """Complete names of a table in the catalogue, which is imported when it is asked for."""
 
     def complete(incomplete: str) -> list[str]:
-        return _beginning(incomplete, known)
+        return _beginning(incomplete, listed.load(f"dlsched.catalogue.{target}"))
 
     return complete
 
@@ -30,7 +28,7 @@ def _asked_of_family(asked: Callable[[str], tuple[str, ...]]) -> Callable[[typer
     return complete
 
 
-sources, queues, solvers = map(_any_of, (SOURCES, QUEUES, SOLVERS))
+sources, queues, solvers = map(_any_of, ("sources:SOURCES", "sources:QUEUES", "solvers:SOLVERS"))
 presets, formulations, methods = map(_asked_of_family, (listed.presets, listed.formulations, listed.methods))
 
 

@@ -9,7 +9,6 @@ import typer
 
 from dlsched.catalogue import families as listed
 from dlsched.catalogue.families import Option
-from dlsched.catalogue.sources import OPTIONS
 from dlsched.cli import completion
 from dlsched.core.errors import UsageError
 from dlsched.core.messages import printable
@@ -111,6 +110,8 @@ FILES = ("FILE", "OUT", "PLAN", "PROOF", "RESULT", "STORE")
 
 def options_of(parameters: Iterable[Parameter]) -> dict[str, str]:
     """Return the option that sets each argument of a command; ``parameters``: Click's."""
+    from dlsched.catalogue.sources import OPTIONS  # needed where something is wrong
+
     options: dict[str, str] = {}
     for parameter in parameters:
         if parameter.param_type_name == "option":

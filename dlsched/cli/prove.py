@@ -19,7 +19,8 @@ from dlsched.core.result import Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import family_of, read
 from dlsched.proofs.proof import Proof, prove
-from dlsched.results.reading import Claim, disproof
+from dlsched.results.disproof import disproof
+from dlsched.results.reading import Claim
 from dlsched.results.verification import read_solution
 
 

@@ -32,7 +32,7 @@ from dlsched.core.messages import printable
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES, family_of, read, require_json, write
-from dlsched.results.reading import disproof
+from dlsched.results.disproof import disproof
 from dlsched.solvers.outcome import require
 from dlsched.solving import method_named, on_engine, placed, solve
 

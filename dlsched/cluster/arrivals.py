@@ -16,12 +16,12 @@ _DAY_S = 86400
 _SWING = 0.9  # share of the mean rate by which the rate rises and falls in a day
 
 
-def poisson_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> Times:
+def poisson_arrivals(generator: "np.random.Generator", jobs: int, span_s: float) -> Times:
     """Draw arrivals with exponential gaps of mean span / jobs."""
     return np.cumsum(generator.exponential(span_s / jobs, jobs))
 
 
-def burst_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> Times:
+def burst_arrivals(generator: "np.random.Generator", jobs: int, span_s: float) -> Times:
     """Draw bursts of 1 to 15 jobs (8 on average) that arrive together; bursts are Poisson arrivals."""
     times: list[float] = []
     now = 0.0
@@ -31,7 +31,7 @@ def burst_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> 
     return np.array(times[:jobs])
 
 
-def daynight_arrivals(generator: np.random.Generator, jobs: int, span_s: float) -> Times:
+def daynight_arrivals(generator: "np.random.Generator", jobs: int, span_s: float) -> Times:
     """Draw Poisson arrivals of rate (1 + 0.9 sin(2 pi t / day)) jobs / span, by thinning."""
     times: list[float] = []
     # Thinning: candidates come at the highest rate; each stays with probability rate / highest rate.

@@ -225,7 +225,7 @@ _GBIT = 1.25e8  # B/s
 
 
 def drawn_topology(
-    generator: np.random.Generator, shape: Shape, servers: int, server_gbit: Ends, upper_gbit: Ends
+    generator: "np.random.Generator", shape: Shape, servers: int, server_gbit: Ends, upper_gbit: Ends
 ) -> Topology:
     """Draw a network; ``server_gbit`` and ``upper_gbit`` are ranges of bandwidth of servers' links and of those above them."""
     if shape == "fat-tree":
@@ -246,7 +246,7 @@ def drawn_topology(
     return ring_of_switches(sizes, near, [drawn_bandwidth(generator, upper_gbit) for _ in sizes])
 
 
-def _groups(generator: np.random.Generator, servers: int, allowed: Sequence[int]) -> list[int]:
+def _groups(generator: "np.random.Generator", servers: int, allowed: Sequence[int]) -> list[int]:
     """Draw how many servers each rack or leaf has, of the sizes allowed; no single server if avoidable."""
     sizes: list[int] = []
     while (rest := servers - sum(sizes)) > 0:
@@ -280,6 +280,6 @@ def gbit(bandwidth: Ends) -> Ends:
     return least / _GBIT, most / _GBIT
 
 
-def drawn_bandwidth(generator: np.random.Generator, gbit: Ends) -> float:
+def drawn_bandwidth(generator: "np.random.Generator", gbit: Ends) -> float:
     """B/s from a range of Gbit/s."""
     return four_digits(generator.uniform(*gbit) * _GBIT)

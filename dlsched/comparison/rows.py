@@ -15,7 +15,8 @@ from dlsched.core.result import Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.core.verdict import Known, Reference, Verdict, reference_of, verdict
 from dlsched.families import family_of, objective_name
-from dlsched.results.reading import Claim, disproof
+from dlsched.results.disproof import disproof
+from dlsched.results.reading import Claim
 from dlsched.results.verification import read_solution, verify_claim
 from dlsched.solving import MethodLike, method_of, solve
 

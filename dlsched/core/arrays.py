@@ -1,6 +1,6 @@
 """Types of NumPy arrays."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,7 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 Numbers = IntArray | FloatArray | BoolArray
+ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 _FEW, _SHORT = 64, 256  # up to so many terms, sums run from the first to the last; column by column for more rows
 
@@ -30,6 +31,12 @@ def dot(first: Numbers, second: Numbers) -> Any:
     for term in range(1, len(second)):
         total += times(first[..., term], second[term])
     return total
+
+
+def distinct(values: npt.NDArray[ScalarT]) -> npt.NDArray[ScalarT]:
+    """Return the different values ascending, as ``numpy.unique``, which imports masked arrays: longer than a small solve."""
+    ordered = np.sort(values, axis=None)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def row_dots(first: Numbers, second: Numbers) -> FloatArray:

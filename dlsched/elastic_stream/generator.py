@@ -118,7 +118,7 @@ def _weights(text: str) -> list[float]:
     return weights
 
 
-def _published(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
+def _published(generator: "np.random.Generator", max_gpus: int) -> list[Drawn]:
     """A job with a published table that starts at one GPU: minutes to days of work there, a restart of 10 to 60 s."""
     usable = [speed for speed in published_speeds() if speed.counts[0] == 1]
     speed = usable[int(generator.integers(len(usable)))]
@@ -128,14 +128,14 @@ def _published(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
     return [{"epochs": epochs, "epoch_time_s": speed.times_up_to(max_gpus), "restart_s": restart_s}]
 
 
-def _resnet110(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
+def _resnet110(generator: "np.random.Generator", max_gpus: int) -> list[Drawn]:
     """The job of the trend: 160 epochs, a restart of 10 s."""
     del generator
     times = {count: time for count, time in RESNET110_S.items() if count <= max_gpus}
     return [{"epochs": 160.0, "epoch_time_s": times, "restart_s": 10.0}]
 
 
-def _search(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
+def _search(generator: "np.random.Generator", max_gpus: int) -> list[Drawn]:
     """Eight jobs of equal speeds, which stop at 5 %, 25 % or all of their work (probability .5, .3, .2)."""
     fractions, chances = (RANGES[f"jobs[].early_stop[].{name}"].choices for name in ("fraction", "probability"))
     known = [{"fraction": fraction, "probability": chance} for fraction, chance in zip(fractions, chances, strict=True)]
@@ -145,7 +145,7 @@ def _search(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
     return [job | {"stops_at": stop, "early_stop": known} for stop in stops]
 
 
-def _slots(generator: np.random.Generator, max_gpus: int) -> list[Drawn]:
+def _slots(generator: "np.random.Generator", max_gpus: int) -> list[Drawn]:
     """A job in whole seconds: one to five minutes on one unit, diminishing returns, a restart of 5 to 20 s."""
     time_s = float(generator.integers(60, 301))
     loss = float(generator.uniform(0.0, 0.4))
@@ -161,8 +161,8 @@ def _least_area(job: Drawn) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    draw: Callable[[np.random.Generator, int], list[Drawn]]  # a group of jobs
-    arrive: Callable[[np.random.Generator, int, float], Times]
+    draw: Callable[["np.random.Generator", int], list[Drawn]]  # a group of jobs
+    arrive: Callable[["np.random.Generator", int, float], Times]
     units: int = 64
     tick_s: float | None = None
 

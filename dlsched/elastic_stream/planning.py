@@ -27,7 +27,7 @@ _EVERY = 64
 def improve(
     course: Course,
     tries: int,
-    generator: np.random.Generator,
+    generator: "np.random.Generator",
     *,
     better: Callable[[list[float]], None],
     tick: Tick = no_tick,
@@ -49,7 +49,7 @@ def improve(
             better(best)
 
 
-def _other(course: Course, generator: np.random.Generator) -> dict[int, float]:
+def _other(course: Course, generator: "np.random.Generator") -> dict[int, float]:
     """Other weights for some jobs, at random."""
     order, weights = course.speeds.order, course.weights
     first, kind = int(generator.integers(len(order))), int(generator.integers(8))
@@ -79,7 +79,7 @@ def _other(course: Course, generator: np.random.Generator) -> dict[int, float]:
     return {which: weights[which] * exp(exponent) for which, exponent in zip(block, exponents, strict=True)}
 
 
-def _one(course: Course, job: int, generator: np.random.Generator) -> float:
+def _one(course: Course, job: int, generator: "np.random.Generator") -> float:
     """Gain per unit of one step of a fresh job."""
     steps = course.speeds.steps(job, FRESH)
     return steps[int(generator.integers(len(steps)))][0]
@@ -100,7 +100,7 @@ _SMALL = 2_000  # jobs up to which all patiences and powers are tried; with more
 def plan(
     instance: Instance,
     *,
-    generator: np.random.Generator | None = None,
+    generator: "np.random.Generator | None" = None,
     effort: float | None = None,
     tick: Tick = no_tick,
 ) -> Stream | None:
@@ -136,7 +136,7 @@ def plan_stream(
     instance: Instance,
     weights: Sequence[float],
     *,
-    generator: np.random.Generator,
+    generator: "np.random.Generator",
     effort: float = EFFORT,
     better: Callable[[Stream], object] = lambda stream: None,
     tick: Tick = no_tick,

@@ -182,13 +182,13 @@ def generate(
     )
 
 
-def _sizes(generator: np.random.Generator, spare: int) -> Drawn:
+def _sizes(generator: "np.random.Generator", spare: int) -> Drawn:
     """Draw the limits of a job's size, if it has any; it needs a second worker only if one is to spare."""
     two, limited, limit = generator.random() < 1 / 4, generator.random() < 1 / 3, whole(generator, *_MOST_WORKERS)
     return ({"min_workers": 2} if two and spare > 0 else {}) | ({"max_workers": limit} if limited else {})
 
 
-def _kinds(generator: np.random.Generator, recipe: _Recipe, workers: int) -> list[_Kind]:
+def _kinds(generator: "np.random.Generator", recipe: _Recipe, workers: int) -> list[_Kind]:
     """Draw types with speeds from 1 to 8; they take turns on the recipe's networks or draw one each."""
     count = (
         workers if recipe.kinds is None else min(workers, int(generator.integers(recipe.kinds[0], recipe.kinds[1] + 1)))
@@ -206,7 +206,7 @@ def _kinds(generator: np.random.Generator, recipe: _Recipe, workers: int) -> lis
 
 
 def _raw_job(
-    generator: np.random.Generator, recipe: _Recipe, promised: Sequence[_Kind], kinds: int
+    generator: "np.random.Generator", recipe: _Recipe, promised: Sequence[_Kind], kinds: int
 ) -> tuple[float, ...]:
     """Draw log seconds of an iteration, log batch, memory, log work in seconds, log gradient, and factors of the types."""
     iteration = generator.uniform(*_LOG_ITERATION_S)
@@ -236,7 +236,7 @@ def _jobs(raw: FloatArray, kinds: Sequence[_Kind]) -> Iterator[Drawn]:
         yield {"iterations": each, "batch_samples": samples, "gradient_bytes": gradient, "samples_per_s": able}
 
 
-def _published_kinds(generator: np.random.Generator, workers: int) -> list[_Kind]:
+def _published_kinds(generator: "np.random.Generator", workers: int) -> list[_Kind]:
     """All five types, or as many of them as there are workers, in random choice."""
     every = [_Kind(name, bandwidth) for name, bandwidth in _PUBLISHED_BANDWIDTHS.items()]
     chosen = generator.permutation(len(every))[:workers]
@@ -244,7 +244,7 @@ def _published_kinds(generator: np.random.Generator, workers: int) -> list[_Kind
 
 
 def _published_job(
-    generator: np.random.Generator, promised: Sequence[_Kind], kinds: Sequence[_Kind]
+    generator: "np.random.Generator", promised: Sequence[_Kind], kinds: Sequence[_Kind]
 ) -> tuple[PublishedRates, Drawn]:
     """A model published on the promised types (ResNet-50 is on all), its rates at one GPU and batch taken for any share."""
     able = [rates for rates in published_rates() if all(kind.name in rates.samples_per_s for kind in promised)]

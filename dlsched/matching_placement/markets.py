@@ -57,7 +57,7 @@ def categories(arrays: Arrays) -> Iterator[Sizes]:
     return compositions(arrays.least.tolist(), arrays.most.tolist(), int(arrays.stock.sum()))
 
 
-def draw_category(arrays: Arrays, generator: np.random.Generator, table: Table) -> Sizes:
+def draw_category(arrays: Arrays, generator: "np.random.Generator", table: Table) -> Sizes:
     """Draw a category, all equally likely, from ``category_table``; cost O(S + K). UsageError: there is none."""
     count = table[0][-1]
     if count == 0:
@@ -65,7 +65,7 @@ def draw_category(arrays: Arrays, generator: np.random.Generator, table: Table) 
     return composition_at(arrays.least.tolist(), table, draw_below(count, generator))
 
 
-def draw_guided(arrays: Arrays, generator: np.random.Generator) -> Sizes:
+def draw_guided(arrays: Arrays, generator: "np.random.Generator") -> Sizes:
     """Draw a category near the square root rule, independently of the draws before; ours.
 
     On n workers of one type J_i = t + (w_i / rho - t) / n with t = 2 T_i D_i / r, so for given sum n_i the sum of times
@@ -205,7 +205,7 @@ def all_markets(data: Arrays, *, tick: Tick = no_tick, within: Tick = no_tick) -
             yield outcome[0]
 
 
-Law = Callable[[Arrays, np.random.Generator, Table], Sizes]
+Law = Callable[[Arrays, "np.random.Generator", Table], Sizes]
 """Draws a category, independently of the draws before; the table is that of ``category_table``."""
 
 DRAWS = draws_needed(0.01, 0.01)  # a category of the best hundredth, with probability 0.99
@@ -219,7 +219,7 @@ LAWS: tuple[Law, ...] = (draw_category, lambda data, generator, table: draw_guid
 def sample_counts(
     data: Arrays,
     *,
-    generator: np.random.Generator,
+    generator: "np.random.Generator",
     draws: int = DRAWS,
     laws: Sequence[Law] = LAWS,
     tick: Tick = no_tick,
@@ -247,7 +247,7 @@ def sample_counts(
 
 
 def _chain(
-    data: Arrays, draws: int, generator: np.random.Generator, tick: Tick, laws: Sequence[Law]
+    data: Arrays, draws: int, generator: "np.random.Generator", tick: Tick, laws: Sequence[Law]
 ) -> Iterator[Sizes]:
     """The smallest sizes, then a category for every tick."""
     yield tuple(data.least.tolist())

@@ -70,7 +70,7 @@ class Draws:
     """Seconds of service, drawn in blocks; ``scale``: factors of the units of each stage, shape (stages,)."""
 
     def __init__(
-        self, stages: Sequence[Stage], times: dict[Work, Times], shards: int, generator: np.random.Generator
+        self, stages: Sequence[Stage], times: dict[Work, Times], shards: int, generator: "np.random.Generator"
     ) -> None:
         self.generator = generator
         self.scale = np.array([stage.mean_s for stage in stages])
@@ -368,7 +368,7 @@ def simulate(
     job: ServerJob,
     workers: int,
     *,
-    generator: np.random.Generator,
+    generator: "np.random.Generator",
     compute: Times = "exponential",
     transfer: Times = "deterministic",
     update: Times = "exponential",

@@ -1,54 +1,21 @@
-"""Readers of result files, complete (``dlsched/result/1``) and bare ones (``{"solution": ...}``); what disproves an instance."""
+"""Readers of result files, complete (``dlsched/result/1``) and bare ones (``{"solution": ...}``)."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
-from dlsched.core.gap import meets, rounding, tolerance
+from dlsched.core.gap import rounding, tolerance
 from dlsched.core.instance import Finite, InstanceFile, Name, NonNegative
 from dlsched.core.limits import Limits
 from dlsched.core.messages import located
 from dlsched.core.part import STRICT, sparing
 from dlsched.core.result import InstanceId, Result, Solution
 from dlsched.core.status import Sense, TerminationStatus
-
-
-class Answer(Protocol):
-    """What states an objective and a bound: a result, or a proof."""
-
-    @property
-    def sense(self) -> Sense: ...  # noqa: D102
-
-    @property
-    def objective(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def bound(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def constant(self) -> float: ...  # noqa: D102
-
-
-def disproof(instance: InstanceFile, result: Answer) -> str | None:
-    """Return a sentence when a result or a proof disproves what the instance's file calls known."""
-    if instance.known is None:
-        return None
-    answer, bound = instance.known.answer(result.sense), instance.known.bound(result.sense)
-    for better, worse, words in (
-        (result.objective, bound, f"a solution of {result.objective!r} is held"),
-        (answer, result.bound, f"the bound {result.bound!r} is proven"),
-    ):
-        if better is None or worse is None or meets(better, worse, result.constant):
-            continue
-        if result.sense.better(better, worse):
-            known = f"{answer!r}" if answer == bound else f"{bound!r} to {answer!r}"
-            return f"{instance.name}: the file calls {known} known, but {words}"
-    return None
 
 
 @dataclass(frozen=True, slots=True)

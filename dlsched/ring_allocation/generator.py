@@ -99,7 +99,7 @@ def generate(
     return Instance(name=f"{preset}-{jobs}x{total}-seed{seed}", source="\n".join(sources), gpus=total, jobs=drawn)
 
 
-def _mixed(generator: np.random.Generator, jobs: int, max_gpus: int) -> Iterator[Drawn]:
+def _mixed(generator: "np.random.Generator", jobs: int, max_gpus: int) -> Iterator[Drawn]:
     """Steps per epoch x (compute / w + all-reduce of the gradients)."""
     least, most = map(log, _MODEL_BYTES)
     ends = ((least, most), (200.0, 5000.0), _EPOCHS)
@@ -118,12 +118,12 @@ def _of_rows(epochs: FloatArray, counts: Sequence[int], columns: Sequence[FloatA
         yield "", {"epochs": each, "epoch_time_s": table}
 
 
-def _one_by_one(draw: Callable[[np.random.Generator, int], Drawn]) -> Callable[..., Iterator[Drawn]]:
+def _one_by_one(draw: Callable[["np.random.Generator", int], Drawn]) -> Callable[..., Iterator[Drawn]]:
     """Draw jobs one after the other."""
     return lambda generator, jobs, max_gpus: (draw(generator, max_gpus) for _ in range(jobs))
 
 
-def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
+def _table(generator: "np.random.Generator", max_gpus: int) -> Drawn:
     """One of the published tables that start within ``max_gpus``; about half of the jobs run already (restart 10 s)."""
     from dlsched.cluster.published import published_speeds  # to solve goes without
 
@@ -138,7 +138,7 @@ def _table(generator: np.random.Generator, max_gpus: int) -> Drawn:
     return f"{speed.model}{gpu}, batch {speed.batch_samples}: {speed.source}", drawn
 
 
-def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
+def _concave(generator: "np.random.Generator", max_gpus: int) -> Drawn:
     """A speed law: compute, an overhead per GPU, and a constant."""
     samples = float(whole(generator, *_SAMPLES))
     compute = four_digits(log_uniform(generator, *_COMPUTE_S))
@@ -157,7 +157,7 @@ def _concave(generator: np.random.Generator, max_gpus: int) -> Drawn:
     return "", {"epochs": four_digits(float(generator.uniform(*_EPOCHS))), "max_gpus": max_gpus, "speed_law": law}
 
 
-def _adversarial(generator: np.random.Generator, jobs: int, max_gpus: int) -> Iterator[Drawn]:
+def _adversarial(generator: "np.random.Generator", jobs: int, max_gpus: int) -> Iterator[Drawn]:
     """Times that halve from one power of two to the next, and are a little above the lower one in between."""
     ends = ((1.0, 3.0), (0.0, 0.05), (0.01, 0.2), _EPOCHS)
     drawn = [[generator.uniform(low, high) for low, high in ends] for _ in range(jobs)]
@@ -171,7 +171,7 @@ def _adversarial(generator: np.random.Generator, jobs: int, max_gpus: int) -> It
     return _of_rows(epochs, counts, columns)
 
 
-_DRAW: dict[str, Callable[[np.random.Generator, int, int], Iterator[Drawn]]] = {
+_DRAW: dict[str, Callable[["np.random.Generator", int, int], Iterator[Drawn]]] = {
     "mixed": _mixed,
     "table": _one_by_one(_table),
     "concave": _one_by_one(_concave),

@@ -233,7 +233,7 @@ def _idle_power(gpus: int) -> float:
     return four_digits(one + (eight - one) * (gpus - 1) / 7)
 
 
-def _sizes(generator: np.random.Generator, recipe: _Recipe, gpus: int | None) -> list[int]:
+def _sizes(generator: "np.random.Generator", recipe: _Recipe, gpus: int | None) -> list[int]:
     """GPUs of each server, of the preset's sizes with equal chances."""
     if gpus is None:
         return [int(size) for size in generator.choice(recipe.sizes, recipe.servers)]
@@ -243,7 +243,7 @@ def _sizes(generator: np.random.Generator, recipe: _Recipe, gpus: int | None) ->
     return sizes
 
 
-def _arrivals(generator: np.random.Generator, recipe: _Recipe) -> list[int]:
+def _arrivals(generator: "np.random.Generator", recipe: _Recipe) -> list[int]:
     """Slots in which jobs arrive, ascending; see the module."""
     bursts = max(1, round(recipe.jobs / _SPREAD))
     starts = np.array([1, *generator.integers(1, -(-3 * recipe.slots // 4) + 1, bursts - 1)])
@@ -251,7 +251,7 @@ def _arrivals(generator: np.random.Generator, recipe: _Recipe) -> list[int]:
     return [int(slot) for slot in np.sort(np.minimum(slots, recipe.slots))]
 
 
-def _job(generator: np.random.Generator, recipe: _Recipe, arrival: int) -> Drawn:
+def _job(generator: "np.random.Generator", recipe: _Recipe, arrival: int) -> Drawn:
     workers = whole(generator, *recipe.workers)
     rate = four_digits(generator.uniform(*recipe.rate))
     demand = {"gpu": 1}
@@ -269,7 +269,7 @@ def _job(generator: np.random.Generator, recipe: _Recipe, arrival: int) -> Drawn
     } | ({} if recipe.energy_price is None else {"worker_power_w": four_digits(generator.uniform(*_WORKER_W))})
 
 
-def _budget(generator: np.random.Generator, recipe: _Recipe, demand: Drawn, workers: int) -> Drawn:
+def _budget(generator: "np.random.Generator", recipe: _Recipe, demand: Drawn, workers: int) -> Drawn:
     """GPUs of the preset's range; else half of the jobs get a third to all of what they could use."""
     if recipe.budgets is not None:
         low, high = recipe.budgets
@@ -292,7 +292,7 @@ def _alpha_fair(recipe: _Recipe, most: float, height: float) -> Drawn:
     return plain.model_dump() | {"scale": four_digits(height / plain.at(most))}
 
 
-def _utility(generator: np.random.Generator, recipe: _Recipe, kind: str, most: float) -> Drawn:
+def _utility(generator: "np.random.Generator", recipe: _Recipe, kind: str, most: float) -> Drawn:
     """A utility whose argument is ``most`` when a job has all its workers in every slot."""
     if kind == "alike":
         return _alpha_fair(recipe, float(np.mean(recipe.rate) * np.mean(recipe.workers)) * recipe.slots, 50.0)

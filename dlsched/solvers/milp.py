@@ -14,7 +14,6 @@ from dlsched.catalogue.solvers import SOLVERS
 from dlsched.core.arrays import dot
 from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers import child
 from dlsched.solvers.linear import LinearModel, from_pulp, scaled
 from dlsched.solvers.outcome import (
     BoundCallback,
@@ -94,6 +93,8 @@ def solve_milp(
     if not isolated:
         outcome = run(solver, model, limits, start, wanted, hear)
     else:
+        from dlsched.solvers import child
+
         limits = child.prepared(solver, limits)
         outcome = child.outcome_of(
             *(solver, "dlsched.solvers.milp:run", solver, model, limits, start, wanted),

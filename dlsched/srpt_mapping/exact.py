@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.random import default_rng
 
 from dlsched.algorithms.start_prices import Charged
 from dlsched.algorithms.start_tree import CLOSE, Modes, Prices, Tree
@@ -102,7 +101,7 @@ def anneal_incumbent(instance: Instance, search: Search[Schedule], start: Schedu
     def better(schedule: Schedule) -> None:
         search.offer(schedule, source="annealing")
 
-    anneal(instance, start, default_rng(search.seed), tick=search.tick, better=better)
+    anneal(instance, start, np.random.default_rng(search.seed), tick=search.tick, better=better)
 
 
 def plan_incumbent(instance: Instance, search: Search[Schedule], schedules: Sequence[Schedule]) -> None:
@@ -111,7 +110,7 @@ def plan_incumbent(instance: Instance, search: Search[Schedule], schedules: Sequ
     def better(schedule: Schedule) -> None:
         search.offer(schedule, source="plan")
 
-    plan(instance, schedules, default_rng(search.seed), tick=search.tick, better=better)
+    plan(instance, schedules, np.random.default_rng(search.seed), tick=search.tick, better=better)
 
 
 BRANCHING = f"dlsched branching {VERSION}"

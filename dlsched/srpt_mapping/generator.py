@@ -221,7 +221,7 @@ def _even_sizes(gpus: int) -> list[int]:
     return [min(size, gpus - before) for before in range(0, gpus, size)]
 
 
-def _uneven_sizes(generator: np.random.Generator, gpus: int) -> list[int]:
+def _uneven_sizes(generator: "np.random.Generator", gpus: int) -> list[int]:
     """1, 2, 4 or 8 with equal chances, of those that still fit and are at most half of all."""
     sizes: list[int] = []
     while (remaining := gpus - sum(sizes)) > 0:
@@ -230,7 +230,7 @@ def _uneven_sizes(generator: np.random.Generator, gpus: int) -> list[int]:
     return sizes
 
 
-def _job(generator: np.random.Generator, cluster: _Cluster, preset: str, used: list[PublishedModel]) -> Drawn:
+def _job(generator: "np.random.Generator", cluster: _Cluster, preset: str, used: list[PublishedModel]) -> Drawn:
     """A job of a preset; the model it was made from is added to ``used``, if it is a published one."""
     length_s = log_uniform(generator, *_LENGTHS_S)
     if preset == "published":
@@ -249,7 +249,7 @@ def _job(generator: np.random.Generator, cluster: _Cluster, preset: str, used: l
     return {"iterations": cluster.iterations(job, length_s), **job}
 
 
-def _sliced(generator: np.random.Generator, chances: Mapping[float | str, float], gpus: int) -> Drawn:
+def _sliced(generator: "np.random.Generator", chances: Mapping[float | str, float], gpus: int) -> Drawn:
     """A job on a share of a GPU, on a profile, or on whole GPUs, of those that the cluster holds."""
     needs = [need for need in chances if isinstance(need, str) or need <= gpus]
     weights = np.array([chances[need] for need in needs])
@@ -260,14 +260,14 @@ def _sliced(generator: np.random.Generator, chances: Mapping[float | str, float]
     return {"stages": _chain(generator, int(need), 1)}
 
 
-def _size(generator: np.random.Generator, chances: dict[int, float], gpus: int) -> int:
+def _size(generator: "np.random.Generator", chances: dict[int, float], gpus: int) -> int:
     """GPUs of a job, of the sizes that the cluster holds."""
     sizes = [size for size in chances if size <= gpus]
     weights = np.array([chances[size] for size in sizes])
     return int(generator.choice(sizes, p=weights / weights.sum()))
 
 
-def _chain(generator: np.random.Generator, gpus: int, most: int, heavier: float = 1.0) -> list[Drawn]:
+def _chain(generator: "np.random.Generator", gpus: int, most: int, heavier: float = 1.0) -> list[Drawn]:
     """Up to ``most`` stages with at least a replica each, seconds within some 30 % of each other."""
     stages = int(generator.integers(1, min(most, gpus) + 1))
     # cut points without repetition, so every stage has a replica
@@ -284,7 +284,7 @@ def _chain(generator: np.random.Generator, gpus: int, most: int, heavier: float 
     ]
 
 
-def _published(generator: np.random.Generator, gpus: int) -> tuple[PublishedModel, Drawn]:
+def _published(generator: "np.random.Generator", gpus: int) -> tuple[PublishedModel, Drawn]:
     """A published model as 1, 2 or 4 stages of 1, 2, 4 or 8 replicas each."""
     models = published_stages()
     model = models[int(generator.integers(len(models)))]
@@ -304,7 +304,7 @@ def _published(generator: np.random.Generator, gpus: int) -> tuple[PublishedMode
     return model, {"model": model.model, "stages": cut}
 
 
-def _recurring(generator: np.random.Generator, cluster: _Cluster, jobs: int) -> list[Drawn]:
+def _recurring(generator: "np.random.Generator", cluster: _Cluster, jobs: int) -> list[Drawn]:
     """Groups of a user, a model and a typical length; jobs of any group in any order."""
     models = [
         {"model": f"m{index}", "stages": _chain(generator, _size(generator, _GPUS, cluster.gpus), 4)}

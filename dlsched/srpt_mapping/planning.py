@@ -207,7 +207,7 @@ STARTS = 100_000
 def anneal(
     instance: Instance,
     start: Schedule,
-    generator: np.random.Generator,
+    generator: "np.random.Generator",
     *,
     orders: int | None = None,
     tick: Callable[..., None] = lambda nodes=0: None,
@@ -280,7 +280,7 @@ def require_few_jobs(instance: Instance) -> None:
 def plan(
     instance: Instance,
     schedules: Sequence[Schedule],
-    generator: np.random.Generator,
+    generator: "np.random.Generator",
     *,
     orders: int | None = None,
     tick: Callable[..., None] = lambda nodes=0: None,

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from dlsched.core.arrays import FloatArray
+from dlsched.core.arrays import FloatArray, distinct
 from dlsched.core.gap import FEASIBLE
 from dlsched.elastic_stream.checker import follow_all
 from dlsched.elastic_stream.instance import Instance
@@ -60,7 +60,7 @@ def mean_present(instance: Instance, flows: FloatArray) -> FloatArray:
     digits = 62 - len(flows).bit_length()
     unit_s = float(ends.max()) / 2.0**digits or 1.0
     come, gone = (np.rint(each / unit_s).astype(np.int64) for each in (arrivals, ends))
-    moments = np.unique(np.concatenate([come, gone]))
+    moments = distinct(np.concatenate([come, gone]))
     present = np.searchsorted(np.sort(come), moments, side="right") - np.searchsorted(
         np.sort(gone), moments, side="right"
     )

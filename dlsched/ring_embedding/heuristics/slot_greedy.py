@@ -79,7 +79,7 @@ class Rounded:
 def g_vne(
     network: Network,
     gains: Gains,
-    rng: np.random.Generator,
+    rng: "np.random.Generator",
     *,
     tries: int = 10,
     repair: bool = True,
@@ -153,7 +153,7 @@ def likeliest(relaxation: Relaxation, gains: Gains) -> dict[int, list[Weighted]]
     }
 
 
-def _draw(likely: Mapping[int, Sequence[Weighted]], rng: np.random.Generator) -> dict[int, Placed]:
+def _draw(likely: Mapping[int, Sequence[Weighted]], rng: "np.random.Generator") -> dict[int, Placed]:
     """At most one mapping per job, each with its weight as probability."""
     rings = {}
     for (job, mappings), number in zip(likely.items(), rng.random(len(likely)), strict=True):
@@ -301,7 +301,7 @@ def slot_greedy(
 
 def gadget(
     instance: Instance,
-    rng: np.random.Generator,
+    rng: "np.random.Generator",
     *,
     repair: bool = True,
     tries: int = 10,

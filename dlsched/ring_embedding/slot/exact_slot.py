@@ -242,7 +242,7 @@ SLOT_NODES = 100
 def best_slot(
     network: Network,
     gains: Gains,
-    rng: np.random.Generator,
+    rng: "np.random.Generator",
     *,
     nodes: int | None = None,
     conflicts: int | None = None,

@@ -387,7 +387,7 @@ def polish(
     gains: Gains,
     slot: Slot,
     bound: float,
-    rng: np.random.Generator,
+    rng: "np.random.Generator",
     *,
     tries: int = TRIES,
     within: float = MEETING,
@@ -405,7 +405,7 @@ def polish(
     return best
 
 
-def _drawn(network: Network, slot: Slot, rng: np.random.Generator) -> set[int]:
+def _drawn(network: Network, slot: Slot, rng: "np.random.Generator") -> set[int]:
     """Jobs with rings near a random server, and some from anywhere."""
     jobs = sorted(slot.rings)
     if len(jobs) <= PART:

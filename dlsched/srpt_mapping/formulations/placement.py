@@ -38,7 +38,6 @@ from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.gap import MEETING
 from dlsched.core.limits import Budget, Limits
 from dlsched.core.status import TerminationStatus
-from dlsched.solvers import child
 from dlsched.solvers.cpsat import run, status_of
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.outcome import Incumbent, require
@@ -116,6 +115,8 @@ def best_placement(
 
     def seconds(placed: Placed) -> float:
         return graph.iteration_s([row for _, row in placed], [shares[m] for m, _ in placed], inside)
+
+    from dlsched.solvers import child
 
     budget = Budget(limits)
     best_s = graph.uniform_s(min(inside, *shares)) if start is None else seconds(start)
