@@ -278,7 +278,7 @@ def test_7_for_a_contradiction_in_every_command(
         ["feasible", "solver_error", "feasible"],
     )
     contradiction = dlsched.solve(dlsched.read(example), method="milp")
-    monkeypatch.setattr("dlsched.cli.solve.bound", lambda instance, **named: contradiction)
+    monkeypatch.setattr("dlsched.core.family.Family.solve", lambda family, instance, **named: contradiction)
     assert cli("bound", example, "--json").code == 7
 
 
