@@ -7,7 +7,7 @@ A piece is the function of that name in ``scale_PIECE.py``.
 import argparse
 from importlib import import_module
 
-PIECES = ("blocks", "files", "gangs", "placement", "start", "streams", "whatif")
+PIECES = ("blocks", "files", "gangs", "peers", "placement", "start", "streams", "whatif")
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__)
