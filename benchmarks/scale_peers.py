@@ -42,8 +42,7 @@ def solve(jobs, lengths, slopes, spare):
     parts = [dd.Variable(len(each), nonneg=True) for each in np.split(lengths, ends)]
     shared = [dd.sum(dd.hstack(parts)) <= spare]
     own = [part <= most for part, most in zip(parts, np.split(lengths, ends))]
-    saved = sum(each @ part for part, each in zip(parts, np.split(slopes / unit, ends)))
-    problem = dd.Problem(dd.Minimize(saved), shared, own)
+    problem = dd.Problem(dd.Minimize(slopes / unit @ dd.hstack(parts)), shared, own)
     problem.solve(num_cpus=1, rho=1, solver=dd.ECOS)
     worker_s, places, multiplier = ray.get(problem._subprob_cache.probs[0].__ray_call__.remote(inspect))
     first = dict(zip((part.id for part in parts), [0, *ends.tolist()]))
