@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -60,16 +60,19 @@ def read_in_blocks(path: str, cluster: Cluster) -> Iterator[InstanceFile | Insta
         return
     near = cluster.here and os.path.isfile(path) and not path.endswith(GZ)
     source = (os.path.abspath(path), stamp(path)) if near else None
-    with reading():
-        raw = read_bytes(path)
     with ExitStack() as stack:
+        if near and os.path.getsize(path) > LARGE:
+            with suppress(SolverError):  # the bound then says what is wrong
+                stack.enter_context(cluster.started())  # workers start while the file is read
+        with reading():
+            raw = read_bytes(path)
         yield _read_afar(raw, source, cluster, stack) or instance_of(raw, path)
 
 
 def _read_afar(
     raw: bytes, source: tuple[str, tuple[int, ...]] | None, cluster: Cluster, stack: ExitStack
 ) -> InstanceAfar | None:
-    """Have workers read a file, and hold them until the stack closes; None: they cannot, or a job needs a closer look.
+    """Have workers read a file, and hold it until the stack closes; None: they cannot, or a job needs a closer look.
 
     ``source``: path and stamp of the file, if workers find it there; else they are sent its text.
     """
@@ -89,14 +92,11 @@ def _read_afar(
     try:
         head = instance_here(raw[:begin] + line + raw[end:])
         blocks = stack.enter_context(cluster.blocks(make, len(spans), no_tick))
-        facts = blocks.ask(RingBlock.facts)
+        ids, minima, times_s = zip(*blocks.ask(RingBlock.facts), strict=True)
     except (InstanceError, SolverError, OverflowError):
-        stack.close()
         return None
     # the rules of all jobs together; a sum near the largest float is left to the usual reading
-    ids, minima, times_s = zip(*facts, strict=True)
     counted, unique = list(map(len, ids)) == [each for each, _ in spans], len({*chain(*ids)}) == number
     if counted and unique and sum(times_s) < sys.float_info.max / 2:
         return InstanceAfar(head, blocks, sum(minima), partial(instance_of, raw, head.name))
-    stack.close()
     return None

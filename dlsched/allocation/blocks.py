@@ -42,6 +42,10 @@ class JobBlock(ABC):
     def below(self, price: float) -> tuple[list[float], Fraction, int]:
         """Return floats, a fraction and units: with price x units their sum is at most that of the least cost + price x count."""
 
+    def __sizeof__(self) -> int:
+        """Bytes, roughly, by which Dask decides that a block is better not moved."""
+        return 64 * self.table.pairs
+
     def size(self) -> tuple[int, int]:
         """Return the numbers of jobs, and of pairs of job and count."""
         return self.table.jobs, self.table.pairs

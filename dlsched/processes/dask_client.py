@@ -26,8 +26,11 @@ def connected(stack: contextlib.ExitStack, workers: int, scheduler: str | None) 
     with needing("engine dask needs Dask", "dask"):
         import distributed  # noqa: F401  asked for before what needs it
     stack.enter_context(_silence())
+    import dask
+
     from dlsched.processes.dask_cluster import CarefulClient, cluster_here, given_up
 
+    stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}))
     if scheduler is None:
         cluster = stack.enter_context(cluster_here(workers))
         # by address: a client of the cluster object waits for workers, and Ctrl-C then breaks the cluster

@@ -102,6 +102,7 @@ def cluster_here(workers: int) -> Iterator[distributed.LocalCluster]:
         "temporary-directory": containment.folder,
         "distributed.deploy.lost-worker-timeout": "1 day",  # workers that are slow to restart are not given up
         "distributed.worker.profile.enabled": False,
+        "distributed.scheduler.rootish-taskgroup-dependencies": 1,  # questions about a block go where it is
     }
     try:
         with dask.config.set(settings):
