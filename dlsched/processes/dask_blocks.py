@@ -46,8 +46,9 @@ class Blocks(Generic[BlockT]):
         """
         from distributed.scheduler import KilledWorker
 
-        name = question.__name__
-        asked = [self._client.submit(_answer, name, block, arguments, named, pure=False) for block in self._made]
+        asked = self._client.map(
+            _answer, self._made, question=question.__name__, arguments=arguments, named=named, pure=False
+        )
         gathered = self._client.gather(asked, asynchronous=True)
         answers = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
         try:
@@ -82,7 +83,7 @@ def _make(version: str, pickled: bytes) -> Any:
     return block
 
 
-def _answer(question: str, block: object, arguments: tuple[object, ...], named: dict[str, object]) -> object:
+def _answer(block: object, question: str, arguments: tuple[object, ...], named: dict[str, object]) -> object:
     """Answer by the method of that name, on a worker."""
     with uncollected():
         return getattr(block, question)(*arguments, **named)

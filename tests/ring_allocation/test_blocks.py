@@ -290,7 +290,7 @@ def test_a_worker_that_is_killed(
 def test_a_block_that_kills_its_workers(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Is given up after as many deaths as the scheduler allows, with a message."""
 
-    def dies(*_: object) -> None:
+    def dies(*_: object, **__: object) -> None:
         os._exit(1)
 
     monkeypatch.setattr(dask_blocks, "_answer", dies)
