@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, wait
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
 
 from dlsched.core.errors import DlschedError, InputError, SolverError
 from dlsched.core.garbage import uncollected
@@ -72,13 +72,13 @@ class Blocks(Generic[BlockT]):
         return found
 
 
-def _make(version: str, pickled: bytes) -> Any:
+def _make(version: str, pickled: bytes) -> object:
     """Unpickle a block, on a worker, with what its answers need; ``InputError``: it has another version of dlsched."""
     if version != VERSION:
         raise InputError(where="a worker's dlsched", found=VERSION, allowed=f"{version}, as where it is asked")
     with uncollected():
-        block = pickle.loads(pickled)
-        block.size()
+        block: object = pickle.loads(pickled)
+        _answer(block, "size", (), {})
         gc.freeze()  # the block has no cycles, so no collection needs to look at it
     return block
 
