@@ -46,12 +46,16 @@ TIME_LIMIT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A method's answer to an instance: its status, checked objective, seconds, and words on what was wrong with it."""
+    """A method's answer to an instance: its status, checked objective, seconds, and words on what was wrong with it.
+
+    It has no bound, so that only a proven optimum is a reference.
+    """
 
     status: str
     objective: float | None = None
     time_s: float = 0.0
     message: str = ""
+    bound: None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -234,7 +238,7 @@ class Judge:
         references: dict[str, Reference] = {}
         for instance in self._instances:
             sense, constant = self._family.sense_for(instance), self._family.constant(instance)
-            found = reference_of([_Proven(answers["exact"][instance.name])], sense, Known(constant))
+            found = reference_of([answers["exact"][instance.name]], sense, Known(constant))
             if found is not None and found.kind == "optimum":
                 references[instance.name] = found
         if not references:
@@ -294,22 +298,6 @@ def score(
     (1.0, 0, [])
     """
     return Judge(family, suite=suite, held_out=held_out, time_limit=time_limit, seed=seed).score(method)
-
-
-@dataclass(frozen=True, slots=True)
-class _Proven:
-    """An answer of ``exact``, without a bound: only an optimum is a reference."""
-
-    answer: Answer
-    bound: None = None
-
-    @property
-    def status(self) -> str:
-        return self.answer.status
-
-    @property
-    def objective(self) -> float | None:
-        return self.answer.objective
 
 
 def _instances(family: AnyFamily, suite: str, held_out: int | None) -> list[InstanceFile]:
