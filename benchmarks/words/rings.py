@@ -10,7 +10,7 @@ from dlsched.core.arrays import FloatArray
 from dlsched.core.quantities import per_cent
 from dlsched.reproduce.gadget import BASELINES, TOTAL_UTILITY, fig4, shape_of
 from dlsched.ring_embedding import Instance, checker
-from dlsched.ring_embedding.rings.network import Network, utility_table
+from dlsched.ring_embedding.rings.network import Network, utility_tables
 from dlsched.study import Study
 from dlsched.study.reports.export import markdown_table
 from dlsched.study.reproduce.published import gadget
@@ -93,7 +93,7 @@ def _needs(instance: Instance) -> tuple[float, float, float]:
     network = Network(instance)
     wanted, ceiling, blind = 0, 0.0, 0
     for index, job in enumerate(instance.jobs):
-        values = utility_table(job, int(network.total[index])).values
+        values = utility_tables([job], [int(network.total[index])])[0].values
         whole = values[-1] - values[0]
         wanted += int(np.argmax(values >= values[0] + 0.99 * whole))
         ceiling += float(values[-1])
