@@ -24,9 +24,13 @@ from dlsched.core.arrays import BoolArray, FloatArray
 Number = int | Fraction
 
 
-def exact_sum(numbers: Iterable[Number]) -> Fraction:
-    """Sum of rationals, pairwise so that numerators stay short."""
-    terms = [Fraction(number) for number in numbers]
+def exact_sum(numbers: Iterable[Number | float]) -> Fraction:
+    """Sum of rationals: those of one denominator first (of floats there are few), then pairwise so that numerators stay short."""
+    sums: dict[int, int] = {}
+    for number in numbers:
+        numerator, denominator = number.as_integer_ratio()
+        sums[denominator] = sums.get(denominator, 0) + numerator
+    terms = [Fraction(numerator, denominator) for denominator, numerator in sums.items()]
     while len(terms) > 1:
         odd = terms[-1:] if len(terms) % 2 else []
         terms = [first + second for first, second in zip(terms[0::2], terms[1::2], strict=False)] + odd

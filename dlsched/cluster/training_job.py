@@ -79,8 +79,9 @@ class TrainingJob(Part):
         """Seconds per epoch on the useful counts, ascending, that are faster than every smaller count."""
         useful: dict[int, float] = {}
         best_s = math.inf
-        for count in self.useful_counts(gpus):
-            time_s = self.speed.epoch_time_s(count)
+        counts, table = self.useful_counts(gpus), self.epoch_time_s
+        times_s = map(self.speed.epoch_time_s, counts) if table is None else table.times_s  # counts that fit come first
+        for count, time_s in zip(counts, times_s, strict=False):
             if time_s < best_s:
                 useful[count] = best_s = time_s
         return useful

@@ -27,11 +27,11 @@ safely rounded floats (``certificates.time_prices``).
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from operator import mul, sub
+from operator import add, mul, sub
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ from dlsched.certificates.kinds import BranchData
 from dlsched.certificates.slot_costs import Paid, Run, Speeds
 from dlsched.certificates.time_prices import Floats, Window, least_costs, mean_bound, require_steps
 from dlsched.core.elementary import geometric
+from dlsched.core.limits import Tick, no_tick
 from dlsched.core.result import Certificate
 from dlsched.elastic_stream.instance import Instance, Job
 
@@ -64,11 +65,15 @@ _ABOVE = 1 + 2.0**-47
 _LONGEST_SPAN, _SHORTEST_SPAN = 2.0**600, 2.0**-1000
 
 
-def any_time_value(instance: Instance, breakpoints: Sequence[float], prices: Sequence[float]) -> Fraction:
+def any_time_value(
+    instance: Instance, breakpoints: Sequence[float], prices: Sequence[float], tick: Tick = no_tick
+) -> Fraction:
     """The bound on the weighted mean of flow times that prices of a unit-second prove (see ``certificates.time_prices``).
 
     ``prices[k]`` holds from ``breakpoints[k]``, in seconds, on. Rounding takes some 1e-12 of the jobs' costs. Cost: about 30
-    evaluations of O(intervals x counts). ValueError: prices that are no steps, or a job that fits no cluster of this size.
+    evaluations of O(intervals x counts). ``tick`` is called often and may raise to stop.
+
+    ValueError: prices that are no steps, or a job that fits no cluster of this size.
     """
     require_steps(breakpoints, prices)
     times, steps = np.array(breakpoints, dtype=float), np.array([0.0, *prices, 0.0])
@@ -76,27 +81,42 @@ def any_time_value(instance: Instance, breakpoints: Sequence[float], prices: Seq
         steps = steps[:1]
     index = [number for number, job in enumerate(instance.jobs) if job.work > 0]
     running = [instance.jobs[number] for number in index]
-    releases = [instance.release_s(number) for number in index]
-    jobs = _Jobs(running, list(map(rounded_down, releases)), instance.units)
+    releases = list(map(instance.release_s, index)) if instance.tick_s else []  # else arrivals, which are floats
+    early = list(map(rounded_down, releases)) if releases else [job.arrival_s for job in running]
+    jobs = _Jobs(running, early, instance.units, tick)
     found = jobs.least(times, steps) if running else np.empty(0)
-    least = [Fraction(value) * Fraction(2) ** int(power) for value, power in zip(found, jobs.powers, strict=True)]
-    later = map(sub, map(Fraction, jobs.releases), releases)  # what rounding makes the releases earlier is no flow time
-    least = [cost + wait + late for cost, wait, late in zip(least, map(instance.wait_s, index), later, strict=True)]
-    weights = [Fraction(job.weight) for job in instance.jobs]
-    least = [weights[number] * cost for number, cost in zip(index, least, strict=True)]
-    return mean_bound(instance.units, least, breakpoints, prices, Fraction(1), exact_sum(weights))
+    least = np.ldexp(found, jobs.powers).tolist()  # exact: from 2 ** -334 to 2 ** 934
+    later = map(sub, map(Fraction, early), releases)  # what rounding makes the releases earlier is no flow time
+    total = _weighted_sum(running, least)
+    if releases:
+        total += _weighted_sum(running, map(add, map(instance.wait_s, index), later))
+    return mean_bound(instance.units, [total], breakpoints, prices, Fraction(1), _weight(instance))
+
+
+def _weighted_sum(jobs: Sequence[Job], numbers: Iterable[float | Fraction]) -> Fraction:
+    """Sum of the jobs' weights times numbers, exactly."""
+    weights = [job.weight for job in jobs]
+    if len(set(weights)) == 1:
+        return Fraction(weights[0]) * exact_sum(numbers)
+    return exact_sum(map(mul, map(Fraction, weights), map(Fraction, numbers)))
+
+
+def _weight(instance: Instance) -> Fraction:
+    return exact_sum(job.weight for job in instance.jobs)
 
 
 class _Jobs:
     """Jobs with work; job j counts time in units of 2 ** ``powers[j]`` s, of which its fastest run takes 1/2 to 1."""
 
-    def __init__(self, jobs: Sequence[Job], releases: Sequence[float], units: int) -> None:
+    def __init__(self, jobs: Sequence[Job], releases: Sequence[float], units: int, tick: Tick) -> None:
+        self._tick = tick
         self.releases, self.weights = np.array(releases), np.array([job.weight for job in jobs])
         self.powers = np.zeros(len(jobs), dtype=np.int64)
         self.pauses = np.zeros(len(jobs))
         self.counts: list[Floats] = []
         self.speeds: list[Floats] = []
         for index, job in enumerate(jobs):
+            tick()
             counts, seconds = _useful_seconds(job, units)
             self.powers[index] = power = math.frexp(seconds[-1])[1]
             speeds = _ABOVE / np.ldexp(seconds, -power)
@@ -120,6 +140,7 @@ class _Jobs:
             # A job whose least cost reaches the end of its window may end later: it gets a window four times as long.
             cut = np.zeros(len(most), dtype=bool)
             for rows in self._alike(pending, sizes):
+                self._tick()
                 window = self._window(rows, times, steps, first[rows], sizes[rows], limits[rows])
                 found[rows] = least_costs(window)
                 cut[rows] = found[rows] >= window.nodes[:, -1] * (1 - 2.0**-40)
@@ -136,6 +157,7 @@ class _Jobs:
         with np.errstate(all="ignore"):
             paid = np.concatenate(([0.0], np.cumsum(np.diff(clock) * steps[1:-1])))
             for index, (counts, speeds) in enumerate(zip(self.counts, self.speeds, strict=True)):
+                self._tick()
                 release, power = self.releases[index], self.powers[index]
                 pays = np.interp(release + np.ldexp(1 / speeds, power), clock, paid) - np.interp(release, clock, paid)
                 pays /= self.weights[index]
@@ -255,7 +277,7 @@ def ticks_value(
     if cells > _FEWEST:
         least = [run.least_s(cells, share) for run in runs]
     total = exact_sum(waited) + exact_sum(least) - paid.supply_s(instance.units)
-    return total / exact_sum(Fraction(job.weight) for job in instance.jobs)
+    return total / _weight(instance)
 
 
 def _kinds(instance: Instance, waited: list[Fraction]) -> dict[Speeds, list[int]]:
@@ -335,24 +357,21 @@ def exact_length_s(instance: Instance, index: int) -> Fraction:
 
 def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:
     """Weighted mean of flow times that sizes prove, one per job, none larger than ``exact_size_s``."""
-    released = list(map(instance.release_s, range(len(sizes))))
+    arrivals = [job.arrival_s for job in instance.jobs]
+    released = list(map(instance.release_s, range(len(sizes)))) if instance.tick_s else arrivals
     weights = [Fraction(job.weight) for job in instance.jobs]
     least = min(weights)
     ends = least * srpt_value(released, sizes)
     if least < max(weights):
         ends += busy_value(released, sizes, [weight - least for weight in weights])
         ends = max(ends, busy_value(released, sizes, weights))
-    before = exact_sum(
-        weight * (release - instance.wait_s(index))
-        for index, (weight, release) in enumerate(zip(weights, released, strict=True))
-    )
-    return (ends - before) / exact_sum(weights)
+    # an arrival that rounding takes for the tick just before it counts as that tick
+    return (ends - _weighted_sum(instance.jobs, map(min, released, arrivals))) / _weight(instance)
 
 
 def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:
     """Weighted mean of flow times that lengths prove, one per job, none larger than ``exact_length_s``."""
-    weights = [Fraction(job.weight) for job in instance.jobs]
-    return exact_sum(map(mul, weights, map(Fraction, lengths))) / exact_sum(weights)
+    return _weighted_sum(instance.jobs, lengths) / _weight(instance)
 
 
 def unverified(instance: Instance, tree: Sequence[BranchData]) -> str | None:
@@ -399,8 +418,7 @@ def completions_value(instance: Instance, tree: Sequence[BranchData]) -> Fractio
                 return Moment(names[first], windows[by_s], by=True)
         raise ValueError("a node must be two jobs with work, such a job and an arrival, or multipliers")
 
-    total = exact_sum(Fraction(job.weight) for job in instance.jobs)
-    return order_value(jobs, instance.units, total, list(map(node_of, tree)))
+    return order_value(jobs, instance.units, _weight(instance), list(map(node_of, tree)))
 
 
 def verify(instance: Instance, certificate: Certificate) -> Fraction:

@@ -108,17 +108,19 @@ def any_time_prices(
     rounds: int = ROUNDS,
     most: int = MOST_INTERVALS,
     start: PricesCertificate | None = None,
+    jobs: Jobs | None = None,
     better: Better = ignore,
     solved: Tick = no_tick,
     tick: Tick = no_tick,
+    proving: Tick = no_tick,
 ) -> PricesCertificate:
     """Search for prices that prove much, on at most ``most`` intervals at the events of a stream, or from ``start`` on."""
-    jobs = jobs_of(instance)
+    jobs = jobs or jobs_of(instance)
     if not len(jobs.index):
         return PricesCertificate((0.0, 1.0), (0.0,), 0.0)
     some, units = sampled(jobs, instance.units)
     breakpoints = breakpoints_of(instance, jobs, stream, most if some is jobs else min(most, _FEW_INTERVALS))
-    ascents = _Levels(instance, some, units, breakpoints, rounds, better, solved, tick)
+    ascents = _Levels(instance, some, units, breakpoints, rounds, better, solved, tick, proving)
     try:
         if start is None:
             for known in guesses(instance, jobs, ascents.breakpoints, stream):
@@ -170,10 +172,11 @@ class _Levels:
         better: Better,
         solved: Tick,
         tick: Tick,
+        proving: Tick,
     ) -> None:
         self.jobs, self.breakpoints = jobs, breakpoints
         self._instance, self._units = instance, units
-        self._rounds, self._better, self._solved, self._tick = rounds, better, solved, tick
+        self._rounds, self._better, self._solved, self._tick, self._proving = rounds, better, solved, tick, proving
         self._free = replace(jobs, restart_s=np.zeros_like(jobs.restart_s))
         self._estimate = -np.inf
         self._best: tuple[FloatArray, FloatArray] | None = None
@@ -215,7 +218,7 @@ class _Levels:
         if self._best is None:
             return
         (breakpoints, known), self._best = self._best, None
-        certificate = _certificate(self._instance, breakpoints, known)
+        certificate = _certificate(self._instance, breakpoints, known, self._proving)
         if self.handed is None or certificate.value > self.handed.value:
             self.handed = certificate
             self._better(certificate)
@@ -245,11 +248,11 @@ class _Levels:
             self.known = resampled(breakpoints, known, self.breakpoints)
 
 
-def _certificate(instance: Instance, breakpoints: FloatArray, known: FloatArray) -> PricesCertificate:
+def _certificate(instance: Instance, breakpoints: FloatArray, known: FloatArray, tick: Tick) -> PricesCertificate:
     """Certificate of prices at any time; with ticks, its breakpoints are whole numbers of ticks."""
     tick_s, prices = instance.tick_s, tuple(known.tolist())
     clock = breakpoints if tick_s is None else np.rint(breakpoints / tick_s)
-    value = any_time_value(instance, (clock * (tick_s or 1.0)).tolist(), prices)
+    value = any_time_value(instance, (clock * (tick_s or 1.0)).tolist(), prices, tick)
     return PricesCertificate(tuple(clock.tolist()), prices, rounded_down(value))
 
 
@@ -283,9 +286,8 @@ def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) ->
     return distinct
 
 
-def worths(instance: Instance, known: PricesCertificate, *, tick: Tick = no_tick) -> FloatArray:
-    """Weighted seconds that all work of each job is worth at prices, shape (J,); ticks are ignored."""
-    jobs = jobs_of(instance)
+def worths(instance: Instance, jobs: Jobs, known: PricesCertificate, *, tick: Tick = no_tick) -> FloatArray:
+    """Weighted seconds that all work of each job, of ``jobs_of`` or none, is worth at prices, shape (J,); ticks are ignored."""
     found = np.zeros(len(instance.jobs))
     if len(jobs.index):
         times = np.array(known.breakpoints) * (instance.tick_s or 1.0)
