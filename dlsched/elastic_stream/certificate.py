@@ -31,7 +31,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from operator import add, mul, sub
+from operator import add, sub
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +98,7 @@ def _weighted_sum(jobs: Sequence[Job], numbers: Iterable[float | Fraction]) -> F
     weights = [job.weight for job in jobs]
     if len(set(weights)) == 1:
         return Fraction(weights[0]) * exact_sum(numbers)
-    return exact_sum(map(mul, map(Fraction, weights), map(Fraction, numbers)))
+    return exact_sum(Fraction(weight) * Fraction(number) for weight, number in zip(weights, numbers, strict=True))
 
 
 def _weight(instance: Instance) -> Fraction:
@@ -358,7 +358,9 @@ def exact_length_s(instance: Instance, index: int) -> Fraction:
 def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:
     """Weighted mean of flow times that sizes prove, one per job, none larger than ``exact_size_s``."""
     arrivals = [job.arrival_s for job in instance.jobs]
-    released = list(map(instance.release_s, range(len(sizes)))) if instance.tick_s else arrivals
+    released: Sequence[float | Fraction] = arrivals
+    if instance.tick_s is not None:
+        released = list(map(instance.release_s, range(len(sizes))))
     weights = [Fraction(job.weight) for job in instance.jobs]
     least = min(weights)
     ends = least * srpt_value(released, sizes)
