@@ -50,7 +50,6 @@ ALLOWED = {
     "traces/readers/kubernetes.py": "powers of 1000 and 1024 that are floats exactly",
     "allocation/knapsack_core.py": "a power of a Fraction",
     "certificates/slot_costs.py": "the same",
-    "elastic_stream/certificate.py": "the same",
     "ring_embedding/formulations/circuit.py": "the same",
 }
 """Modules that may use them, and why it does not matter there."""

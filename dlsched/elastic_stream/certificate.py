@@ -71,9 +71,7 @@ def any_time_value(
     """The bound on the weighted mean of flow times that prices of a unit-second prove (see ``certificates.time_prices``).
 
     ``prices[k]`` holds from ``breakpoints[k]``, in seconds, on. Rounding takes some 1e-12 of the jobs' costs. Cost: about 30
-    evaluations of O(intervals x counts). ``tick`` is called often and may raise to stop.
-
-    ValueError: prices that are no steps, or a job that fits no cluster of this size.
+    evaluations of O(intervals x counts). ValueError: prices that are no steps, or a job that fits no cluster of this size.
     """
     require_steps(breakpoints, prices)
     times, steps = np.array(breakpoints, dtype=float), np.array([0.0, *prices, 0.0])
@@ -85,12 +83,12 @@ def any_time_value(
     early = list(map(rounded_down, releases)) if releases else [job.arrival_s for job in running]
     jobs = _Jobs(running, early, instance.units, tick)
     found = jobs.least(times, steps) if running else np.empty(0)
-    least = np.ldexp(found, jobs.powers).tolist()  # exact: from 2 ** -334 to 2 ** 934
-    later = map(sub, map(Fraction, early), releases)  # what rounding makes the releases earlier is no flow time
-    total = _weighted_sum(running, least)
-    if releases:
+    total = _weighted_sum(running, np.ldexp(found, jobs.powers).tolist())  # exact: from 2 ** -334 to 2 ** 934
+    if releases:  # what rounding makes them earlier is no flow time
+        later = map(sub, map(Fraction, early), releases)
         total += _weighted_sum(running, map(add, map(instance.wait_s, index), later))
-    return mean_bound(instance.units, [total], breakpoints, prices, Fraction(1), _weight(instance))
+    weight = exact_sum(job.weight for job in instance.jobs)
+    return mean_bound(instance.units, [total], breakpoints, prices, Fraction(1), weight)
 
 
 def _weighted_sum(jobs: Sequence[Job], numbers: Iterable[float | Fraction]) -> Fraction:
@@ -99,10 +97,6 @@ def _weighted_sum(jobs: Sequence[Job], numbers: Iterable[float | Fraction]) -> F
     if len(set(weights)) == 1:
         return Fraction(weights[0]) * exact_sum(numbers)
     return exact_sum(Fraction(weight) * Fraction(number) for weight, number in zip(weights, numbers, strict=True))
-
-
-def _weight(instance: Instance) -> Fraction:
-    return exact_sum(job.weight for job in instance.jobs)
 
 
 class _Jobs:
@@ -157,7 +151,6 @@ class _Jobs:
         with np.errstate(all="ignore"):
             paid = np.concatenate(([0.0], np.cumsum(np.diff(clock) * steps[1:-1])))
             for index, (counts, speeds) in enumerate(zip(self.counts, self.speeds, strict=True)):
-                self._tick()
                 release, power = self.releases[index], self.powers[index]
                 pays = np.interp(release + np.ldexp(1 / speeds, power), clock, paid) - np.interp(release, clock, paid)
                 pays /= self.weights[index]
@@ -277,7 +270,7 @@ def ticks_value(
     if cells > _FEWEST:
         least = [run.least_s(cells, share) for run in runs]
     total = exact_sum(waited) + exact_sum(least) - paid.supply_s(instance.units)
-    return total / _weight(instance)
+    return total / exact_sum(job.weight for job in instance.jobs)
 
 
 def _kinds(instance: Instance, waited: list[Fraction]) -> dict[Speeds, list[int]]:
@@ -352,28 +345,26 @@ def exact_length_s(instance: Instance, index: int) -> Fraction:
     if job.work == 0:
         return Fraction(0)
     time_s = job.speed.exact_epoch_time_s(job.fastest_count(instance.units))
-    return instance.wait_s(index) + Fraction(job.work) * time_s
+    return (instance.wait_s(index) if instance.tick_s else 0) + Fraction(job.work) * time_s
 
 
 def area_value(instance: Instance, sizes: Sequence[float]) -> Fraction:
     """Weighted mean of flow times that sizes prove, one per job, none larger than ``exact_size_s``."""
     arrivals = [job.arrival_s for job in instance.jobs]
-    released: Sequence[float | Fraction] = arrivals
-    if instance.tick_s is not None:
-        released = list(map(instance.release_s, range(len(sizes))))
+    starts: Sequence[float | Fraction] = [*map(instance.release_s, range(len(sizes)))] if instance.tick_s else arrivals
     weights = [Fraction(job.weight) for job in instance.jobs]
     least = min(weights)
-    ends = least * srpt_value(released, sizes)
+    ends = least * srpt_value(starts, sizes)
     if least < max(weights):
-        ends += busy_value(released, sizes, [weight - least for weight in weights])
-        ends = max(ends, busy_value(released, sizes, weights))
+        ends += busy_value(starts, sizes, [weight - least for weight in weights])
+        ends = max(ends, busy_value(starts, sizes, weights))
     # an arrival that rounding takes for the tick just before it counts as that tick
-    return (ends - _weighted_sum(instance.jobs, map(min, released, arrivals))) / _weight(instance)
+    return (ends - _weighted_sum(instance.jobs, map(min, starts, arrivals))) / exact_sum(weights)
 
 
 def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:
     """Weighted mean of flow times that lengths prove, one per job, none larger than ``exact_length_s``."""
-    return _weighted_sum(instance.jobs, lengths) / _weight(instance)
+    return _weighted_sum(instance.jobs, lengths) / exact_sum(job.weight for job in instance.jobs)
 
 
 def unverified(instance: Instance, tree: Sequence[BranchData]) -> str | None:
@@ -420,7 +411,7 @@ def completions_value(instance: Instance, tree: Sequence[BranchData]) -> Fractio
                 return Moment(names[first], windows[by_s], by=True)
         raise ValueError("a node must be two jobs with work, such a job and an arrival, or multipliers")
 
-    return order_value(jobs, instance.units, _weight(instance), list(map(node_of, tree)))
+    return order_value(jobs, instance.units, exact_sum(job.weight for job in instance.jobs), list(map(node_of, tree)))
 
 
 def verify(instance: Instance, certificate: Certificate) -> Fraction:

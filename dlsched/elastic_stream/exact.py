@@ -4,8 +4,8 @@ from contextlib import suppress
 from functools import partial
 
 from dlsched.certificates import CompletionsCertificate, PricesCertificate, rounded_down
-from dlsched.columns.malleable import Jobs
 from dlsched.core.errors import ContradictionError, PolicyError, SolverError, UsageError
+from dlsched.core.garbage import uncollected
 from dlsched.core.limits import Tick
 from dlsched.core.result import Certificate
 from dlsched.core.search import Search
@@ -14,7 +14,7 @@ from dlsched.elastic_stream import slots
 from dlsched.elastic_stream.any_time import completions, restarts
 from dlsched.elastic_stream.any_time.completions import Found, Proven
 from dlsched.elastic_stream.bounds import area, bounds, length, prices, quick_stream
-from dlsched.elastic_stream.bounds.any_time import jobs_of, worths
+from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.bounds.ticks import refusal, slot_prices
 from dlsched.elastic_stream.certificate import completions_value, unverified
 from dlsched.elastic_stream.formulations import milp
@@ -126,6 +126,7 @@ def _searched(instance: Instance, search: Search[Stream], source: str) -> tuple[
     )
 
 
+@uncollected()
 def run_plan(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """Offer a stream in hindsight from prices over time, and prove their bound."""
     _begin(instance, search)
@@ -153,13 +154,12 @@ def _plan(instance: Instance, search: Search[Stream]) -> None:
     if not any(job.work for job in instance.jobs):
         return
     certificate = search.certificate if isinstance(search.certificate, PricesCertificate) else None
-    jobs = jobs_of(instance)
     if certificate is None or instance.tick_s is None:
-        certificate = _look_for_prices(instance, search, certificate, jobs)
+        certificate = _look_for_prices(instance, search, certificate)
     if not search.proven:
-        weights = _shortest(instance)
-        if certificate is not None:
-            weights = worths(instance, jobs, certificate, tick=search.tick).tolist()
+        weights = (
+            _shortest(instance) if certificate is None else worths(instance, certificate, tick=search.tick).tolist()
+        )
         _improve(instance, search, weights)
 
 
@@ -196,7 +196,7 @@ def _share(search: Search[Stream], part: float) -> Tick:
 
 
 def _look_for_prices(
-    instance: Instance, search: Search[Stream], start: PricesCertificate | None = None, jobs: Jobs | None = None
+    instance: Instance, search: Search[Stream], start: PricesCertificate | None = None
 ) -> PricesCertificate | None:
     """Prove the bound of prices at the incumbent's events; on failure a message, and the prices ``start``."""
     try:
@@ -204,11 +204,9 @@ def _look_for_prices(
             instance,
             known=search.incumbent,
             start=start,
-            jobs=jobs,
             better=partial(_prove, search),
             solved=partial(search.tick, 1),
-            tick=_share(search, 1 / 2),
-            proving=search.tick,
+            tick=search.tick if len(instance.jobs) > MOST_JOBS else _share(search, 1 / 2),
         )
     except _Enough:
         return search.certificate if isinstance(search.certificate, PricesCertificate) else start

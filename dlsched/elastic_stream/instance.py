@@ -189,8 +189,6 @@ class Instance(InstanceFile):
 
     def wait_s(self, job: int) -> Fraction:
         """Seconds from the job's arrival to its release, exactly; an arrival that is a tick but for rounding is one."""
-        if self.tick_s is None:
-            return Fraction(0)
         return max(Fraction(0), self.release_s(job) - Fraction(self.jobs[job].arrival_s))
 
     @property

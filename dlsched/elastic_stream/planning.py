@@ -9,7 +9,7 @@ from dlsched.core.elementary import exp, float_power
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.bounds import prices
-from dlsched.elastic_stream.bounds.any_time import jobs_of, worths
+from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.checker import infeasible, objective
 from dlsched.elastic_stream.fast_simulation import FRESH, Course, Speeds, Weighed
 from dlsched.elastic_stream.instance import Instance
@@ -127,8 +127,7 @@ def plan(
     if infeasible(instance) is not None:
         return None
     instance = instance.even
-    jobs = jobs_of(instance)
-    weights = worths(instance, jobs, prices(instance, jobs=jobs, tick=tick), tick=tick).tolist()
+    weights = worths(instance, prices(instance, tick=tick), tick=tick).tolist()
     generator = np.random.default_rng(0) if generator is None else generator
     return plan_stream(instance, weights, generator=generator, effort=EFFORT if effort is None else effort, tick=tick)
 

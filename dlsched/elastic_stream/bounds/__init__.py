@@ -12,7 +12,6 @@ from fractions import Fraction
 from functools import partial
 
 from dlsched.certificates import LengthsCertificate, PricesCertificate, SrptCertificate, rounded_down
-from dlsched.columns.malleable import Jobs
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.core.result import Certificate
@@ -53,11 +52,9 @@ def prices(
     known: Stream | None = None,
     start: PricesCertificate | None = None,
     rounds: int = ROUNDS,
-    jobs: Jobs | None = None,
     better: Better = ignore,
     solved: Tick = no_tick,
     tick: Tick = no_tick,
-    proving: Tick = no_tick,
 ) -> PricesCertificate:
     """Prices of a unit over time, at which every job chooses its units alone; what all of them pay is taken off again.
 
@@ -74,14 +71,10 @@ def prices(
         Prices to begin with, which saves most of the time; not for prices by slot.
     rounds
         Linear programs that are solved at most on each of some levels; not for prices by slot.
-    jobs
-        ``jobs_of(instance)``, if known.
     better
         Called with every better certificate on the way.
     solved, tick
         Called after every linear program, and often; either may raise to stop.
-    proving
-        Called often while prices at any time are proven, the best ones also after a stop; it may raise to give that up.
 
     Cost: 2 to 20 s for 200 jobs, some minutes for 80,000; most is reached in a tenth of that.
 
@@ -93,7 +86,7 @@ def prices(
     if infeasible(instance) is not None:
         raise UsageError("the instance is infeasible: every bound holds")
     even = instance.even
-    if even is not instance:  # so are the jobs others
+    if even is not instance:
         begin = None if start is None else _times(even, start, 1 / instance.jobs[0].weight)
         found = prices(
             even,
@@ -103,22 +96,11 @@ def prices(
             better=lambda certificate: better(restated(instance, certificate)),
             solved=solved,
             tick=tick,
-            proving=proving,
         )
         return restated(instance, found)
     stream = known or quick_stream(instance, tick=tick)
     if instance.tick_s is None or refusal(instance) is not None:
-        return any_time_prices(
-            instance,
-            stream,
-            rounds=rounds,
-            start=start,
-            jobs=jobs,
-            better=better,
-            solved=solved,
-            tick=tick,
-            proving=proving,
-        )
+        return any_time_prices(instance, stream, rounds=rounds, start=start, better=better, solved=solved, tick=tick)
     certificate = ticked_prices(instance, stream, better=better, solved=solved, tick=tick)
     assert certificate is not None, "not refused"
     return certificate

@@ -12,6 +12,7 @@ With ticks all breakpoints are ticks.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -30,8 +31,9 @@ _MOST_CORNERS = 16  # of a job's speed hull for which its pauses are counted
 MOST_LOOKED_AT = 256  # useful counts of a law that are examined
 
 
+@lru_cache(maxsize=1)
 def jobs_of(instance: Instance) -> Jobs:
-    """The jobs with work as arrays."""
+    """The jobs with work as arrays, remembered of one instance."""
     index = [number for number, job in enumerate(instance.jobs) if job.work]
     rows, pauses = [], []
     known: dict[tuple[object, ...], list[tuple[float, float]]] = {}
@@ -90,7 +92,7 @@ _ALL, _SAMPLE, _ROW = (
     50_000,
     20_000,
     16,
-)  # jobs up to which prices are sought with all; else with how many, so many in a row
+)  # jobs up to which prices are sought with all; else how many, in rows of how many
 _TURN = (5**0.5 - 1) / 2  # its multiples spread evenly modulo 1
 _FEW_INTERVALS = 50  # more would follow what is peculiar to a sample
 
@@ -108,19 +110,17 @@ def any_time_prices(
     rounds: int = ROUNDS,
     most: int = MOST_INTERVALS,
     start: PricesCertificate | None = None,
-    jobs: Jobs | None = None,
     better: Better = ignore,
     solved: Tick = no_tick,
     tick: Tick = no_tick,
-    proving: Tick = no_tick,
 ) -> PricesCertificate:
     """Search for prices that prove much, on at most ``most`` intervals at the events of a stream, or from ``start`` on."""
-    jobs = jobs or jobs_of(instance)
+    jobs = jobs_of(instance)
     if not len(jobs.index):
         return PricesCertificate((0.0, 1.0), (0.0,), 0.0)
     some, units = sampled(jobs, instance.units)
     breakpoints = breakpoints_of(instance, jobs, stream, most if some is jobs else min(most, _FEW_INTERVALS))
-    ascents = _Levels(instance, some, units, breakpoints, rounds, better, solved, tick, proving)
+    ascents = _Levels(instance, some, units, breakpoints, rounds, better, solved, tick)
     try:
         if start is None:
             for known in guesses(instance, jobs, ascents.breakpoints, stream):
@@ -133,7 +133,7 @@ def any_time_prices(
         if some is not jobs and instance.tick_s is None:
             ascents.smooth()
     finally:  # whatever stops the search
-        ascents.hand_on()
+        ascents.hand_on(no_tick if some is jobs else tick)  # of few jobs at once, even at a limit
     assert ascents.handed is not None, "prices were looked at"
     return ascents.handed
 
@@ -172,11 +172,10 @@ class _Levels:
         better: Better,
         solved: Tick,
         tick: Tick,
-        proving: Tick,
     ) -> None:
         self.jobs, self.breakpoints = jobs, breakpoints
         self._instance, self._units = instance, units
-        self._rounds, self._better, self._solved, self._tick, self._proving = rounds, better, solved, tick, proving
+        self._rounds, self._better, self._solved, self._tick = rounds, better, solved, tick
         self._free = replace(jobs, restart_s=np.zeros_like(jobs.restart_s))
         self._estimate = -np.inf
         self._best: tuple[FloatArray, FloatArray] | None = None
@@ -213,12 +212,12 @@ class _Levels:
             lines = np.interp((finer[:-1] + finer[1:]) / 2, (times[:-1] + times[1:]) / 2, known)
             self._keep(finer, lines, AnyTime(self.jobs, finer).cheapest(lines, tick=self._tick).least)
 
-    def hand_on(self) -> None:
+    def hand_on(self, tick: Tick = no_tick) -> None:
         """Hand on the best prices since the last time, if the verifier proves more of them."""
         if self._best is None:
             return
         (breakpoints, known), self._best = self._best, None
-        certificate = _certificate(self._instance, breakpoints, known, self._proving)
+        certificate = _certificate(self._instance, breakpoints, known, tick)
         if self.handed is None or certificate.value > self.handed.value:
             self.handed = certificate
             self._better(certificate)
@@ -286,8 +285,9 @@ def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) ->
     return distinct
 
 
-def worths(instance: Instance, jobs: Jobs, known: PricesCertificate, *, tick: Tick = no_tick) -> FloatArray:
-    """Weighted seconds that all work of each job, of ``jobs_of`` or none, is worth at prices, shape (J,); ticks are ignored."""
+def worths(instance: Instance, known: PricesCertificate, *, tick: Tick = no_tick) -> FloatArray:
+    """Weighted seconds that all work of each job is worth at prices, shape (J,); ticks are ignored."""
+    jobs = jobs_of(instance)
     found = np.zeros(len(instance.jobs))
     if len(jobs.index):
         times = np.array(known.breakpoints) * (instance.tick_s or 1.0)
