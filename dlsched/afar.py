@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from dlsched.allocation.blocks import JOBS
 from dlsched.core.errors import InstanceError, SolverError
-from dlsched.core.files import GZ, decoded, lines_of_list, path_of, read_bytes
+from dlsched.core.files import GZ, decoded, lines_of_list, read_bytes
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import no_tick
 from dlsched.families import LARGE, PARQUET, by_entries, instance_of, read, reading
@@ -21,26 +20,21 @@ from dlsched.ring_allocation.blocks import InstanceAfar, RingBlock
 from dlsched.ring_allocation.instance import Instance
 
 
-@dataclass(frozen=True)
-class Places:
-    """Places of a file of this machine, as it was at its ``stamp``, whose text is an instance of some of the jobs."""
-
-    path: str
-    stamp: tuple[int, ...]
-    places: tuple[tuple[int, int], ...]
-
-    def __call__(self) -> Instance:
-        """Read them; InstanceError: the file has changed since, or needs a closer look."""
-        with open(self.path, "rb") as file:
-            if stamp(self.path) != self.stamp:
-                raise InstanceError("the file has changed")
-            return instance_here(b"".join([os.pread(file.fileno(), end - begin, begin) for begin, end in self.places]))
+def stamp(path: str) -> tuple[int, int]:
+    """Return what changes when a file does, and is the same on all machines that share it."""
+    return os.path.getsize(path), os.stat(path).st_mtime_ns
 
 
-def stamp(path: str) -> tuple[int, ...]:
-    """Return what changes when a file does."""
-    of_file = os.stat(path)
-    return of_file.st_dev, of_file.st_ino, of_file.st_size, of_file.st_mtime_ns
+def read_places(path: str, stamped: tuple[int, int], places: tuple[tuple[int, int], ...]) -> Instance:
+    """Return the instance whose text is at these places; InstanceError: it needs a closer look, or the file has changed."""
+    try:
+        with open(path, "rb") as file:
+            text = b"".join([os.pread(file.fileno(), end - begin, begin) for begin, end in places])
+        if stamp(path) != stamped:
+            raise InstanceError("the file has changed")
+    except OSError as error:
+        raise InstanceError(f"a worker cannot read the file: {error}") from None
+    return instance_here(text)
 
 
 def instance_here(text: bytes) -> Instance:
@@ -55,39 +49,28 @@ def instance_here(text: bytes) -> Instance:
 @contextmanager
 def read_in_blocks(path: str, cluster: Cluster) -> Iterator[InstanceFile | InstanceAfar]:
     """Have workers read a large file of tables; any other, and one that they refuse, is read as usual. Errors of both."""
-    if path_of(path).endswith(PARQUET):
-        yield read(path)
-        return
-    near = cluster.here and os.path.isfile(path) and not path.endswith(GZ)
-    source = (os.path.abspath(path), stamp(path)) if near else None
+    plain = os.path.isfile(path) and not path.endswith((GZ, PARQUET))
     with ExitStack() as stack:
-        if near and os.path.getsize(path) > LARGE:
-            with suppress(SolverError):  # the bound then says what is wrong
-                stack.enter_context(cluster.started())  # workers start while the file is read
-        with reading():
-            raw = read_bytes(path)
-        yield _read_afar(raw, source, cluster, stack) or instance_of(raw, path)
+        large = plain and os.path.getsize(path) > LARGE
+        yield (_read_afar(path, cluster, stack) if large else None) or read(path)
 
 
-def _read_afar(
-    raw: bytes, source: tuple[str, tuple[int, ...]] | None, cluster: Cluster, stack: ExitStack
-) -> InstanceAfar | None:
-    """Have workers read a file, and hold it until the stack closes; None: they cannot, or a job needs a closer look.
-
-    ``source``: path and stamp of the file, if workers find it there; else they are sent its text.
-    """
-    spans = lines_of_list(raw, "jobs", JOBS) if len(raw) > LARGE and b'"speed_law"' not in raw else []
+def _read_afar(path: str, cluster: Cluster, stack: ExitStack) -> InstanceAfar | None:
+    """Have workers read a file, and hold it until the stack closes; None: they cannot, or a job needs a closer look."""
+    stamped, none = stamp(path), np.empty(0, dtype=np.int64)
+    with suppress(SolverError):  # the bound then says what is wrong
+        stack.enter_context(cluster.started())  # workers start while the file is searched for lines
+    with reading():
+        raw = read_bytes(path)
+    spans = [] if b'"speed_law"' in raw else lines_of_list(raw, "jobs", JOBS)
     if not spans:
         return None
     number, (begin, end) = sum(each for each, _ in spans), (spans[0][1][0], spans[-1][1][1])
     line = raw[begin : raw.index(b"\n", begin)].removesuffix(b",")
-    none = np.empty(0, dtype=np.int64)
 
     def make(index: int) -> RingBlock:
         places = (0, begin), spans[index][1], (end, len(raw))
-        text = b"" if source else b"".join([raw[slice(*each)] for each in places])
-        part = Places(*source, places) if source else partial(instance_here, text)
-        return RingBlock(part, index * JOBS, number, none)
+        return RingBlock(partial(read_places, os.path.abspath(path), stamped, places), index * JOBS, number, none)
 
     try:
         head = instance_here(raw[:begin] + line + raw[end:])
@@ -98,5 +81,5 @@ def _read_afar(
     # the rules of all jobs together; a sum near the largest float is left to the usual reading
     counted, unique = list(map(len, ids)) == [each for each, _ in spans], len({*chain(*ids)}) == number
     if counted and unique and sum(times_s) < sys.float_info.max / 2:
-        return InstanceAfar(head, blocks, sum(minima), partial(instance_of, raw, head.name))
+        return InstanceAfar(head, blocks, sum(minima), partial(instance_of, raw, path))
     return None

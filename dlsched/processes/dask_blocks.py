@@ -7,7 +7,7 @@ import asyncio
 import gc
 import pickle
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, wait
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
 
@@ -50,7 +50,7 @@ class Blocks(Generic[BlockT]):
             _answer, self._made, question=question.__name__, arguments=arguments, named=named, pure=False
         )
         gathered = self._client.gather(asked, asynchronous=True)
-        answers = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
+        answers: Future[list[T]] = asyncio.run_coroutine_threadsafe(gathered, self._client.loop.asyncio_loop)
         try:
             while not answers.done():
                 self.tick()
@@ -60,16 +60,13 @@ class Blocks(Generic[BlockT]):
         finally:
             answers.cancel()
         try:
-            found: list[T] = answers.result()
+            return answers.result()
         except (DlschedError, OverflowError):
             raise
         except KilledWorker as error:
             raise SolverError(f"workers died {error.allowed_failures + 1} times with the same block of jobs") from None
-        except (CancelledError, OSError):
-            raise SolverError("the Dask cluster was lost") from None
-        except Exception as error:
+        except Exception as error:  # whatever the cluster raises
             raise SolverError(f"a worker of the cluster cannot answer: {type(error).__name__}: {error}") from None
-        return found
 
 
 def _make(version: str, pickled: bytes) -> object:
@@ -95,11 +92,6 @@ class Cluster:
     def __init__(self, workers: int, scheduler: str | None) -> None:
         self._workers, self._scheduler = workers, scheduler
         self._connection: tuple[Client, Callable[[], bool]] | None = None
-
-    @property
-    def here(self) -> bool:
-        """Whether the workers are processes of this machine."""
-        return self._scheduler is None
 
     @contextmanager
     def started(self) -> Iterator[tuple["Client", Callable[[], bool]]]:

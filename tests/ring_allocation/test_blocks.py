@@ -32,9 +32,6 @@ JOBS = 5
 class Here:
     """Blocks in this process, each pickled as on its way to a worker."""
 
-    def __init__(self, here: bool = True) -> None:
-        self.here = here
-
     def started(self) -> Any:
         """Nothing starts."""
         return contextlib.nullcontext()
@@ -142,10 +139,9 @@ def file_of(instance: Instance, folder: Path, text: str | None = None) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("here", [True, False])
 @pytest.mark.parametrize("jobs", [1, 5, 23])
-def test_workers_read_a_file(here: bool, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its path or as text; bound and hash are those of one process, and what else is asked for is there."""
+def test_workers_read_a_file(jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its path; bound and hash are those of one process, and what else is asked for is there."""
     monkeypatch.setattr(afar, "LARGE", 0)
     drawn = ring_allocation.generate(preset="mixed", jobs=jobs, seed=8)
     for instance in (
@@ -153,7 +149,7 @@ def test_workers_read_a_file(here: bool, jobs: int, tmp_path: Path, monkeypatch:
         running(drawn).model_copy(update={"name": 'ü "jobs" [', "known": {"lower": 0.0, "upper": 9e9, "proof": "ü"}}),
     ):
         path = file_of(instance, tmp_path)
-        with afar.read_in_blocks(path, Here(here)) as there:  # type: ignore[arg-type]
+        with afar.read_in_blocks(path, Here()) as there:  # type: ignore[arg-type]
             assert isinstance(there, blocks.InstanceAfar)
             alone = dlsched.bound(instance)
             method = on_engine(ring_allocation.FAMILY.method("lagrange"), "dask", 1, None)
@@ -214,9 +210,11 @@ def test_files_that_are_read_as_usual(tmp_path: Path, monkeypatch: pytest.Monkey
     with afar.read_in_blocks(file_of(ring_allocation.generate(preset="concave", jobs=11), tmp_path), Here()) as laws:  # type: ignore[arg-type]
         assert isinstance(laws, Instance)
     path, numbers = file_of(instance, tmp_path), itertools.count()
-    monkeypatch.setattr(afar, "stamp", lambda path: (next(numbers),))
+    monkeypatch.setattr(afar, "stamp", lambda path: (next(numbers), 0))
     with afar.read_in_blocks(path, Here()) as changed:  # type: ignore[arg-type]
         assert changed == instance
+    with pytest.raises(InstanceError, match="cannot read"):
+        afar.read_places(str(tmp_path / "none.json"), (0, 0), ((0, 1),))
 
 
 distributed = pytest.importorskip("distributed")
