@@ -141,7 +141,7 @@ class JobGraph:
         return 2 * sent / (self.replicas[first] * self.replicas[second])
 
 
-_MOST_KNOWN = 100_000  # results in the cache
+_MOST_KNOWN = 1_000_000  # results in the cache
 _known: dict[tuple[JobGraph, tuple[int, ...], float, float], Fraction] = {}
 
 

@@ -180,18 +180,24 @@ _PLANES = 20
 """Number of groups of jobs, and so of planes a round, for more than ``_ALONE`` jobs."""
 _ALONE = 200
 _POWERS = (-3, -2, -1, 0)
+_FEW, _SAMPLE = 5_000, 100_000
+"""Jobs up to which ``MOST_BREAKPOINTS`` is the only limit, and up to which prices are sought with all of them."""
+_PASSED = 100
+"""Breakpoints, of more jobs, that a job passes in the mean from its release to its end, or linear programs are dense."""
+_ROW = 16  # jobs that a sample takes in a row
+_TURN = (5**0.5 - 1) / 2  # its multiples spread evenly modulo 1
 _SHORTEST = 1e-7
 """Share of the whole time: breakpoints closer to each other count as one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigidJobs:
-    """Releases and lengths, seconds, and units, shape (I,); ``total`` is the number of units."""
+    """Releases and lengths, seconds, and units, shape (I,); ``total`` is the number of units, of which a sample has a part."""
 
     release_s: FloatArray
     length_s: FloatArray
     units: FloatArray
-    total: int
+    total: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,9 +333,21 @@ def best_prices(jobs: RigidJobs, rounds: int, tick: Tick = no_tick) -> Iterator[
     """Yield breakpoints and ever better prices: first 0, then from jobs waiting in ``pooled_starts``.
 
     These are multiplied by the best of some powers of two; then at most ``rounds`` rounds of ``Ascent`` follow. Seconds are
-    multiples of the whole time, and units are shares of all, so that the linear programs have one magnitude.
+    multiples of the whole time, and units are shares of all, so that the linear programs have one magnitude. Of very many
+    jobs this is true of a sample, whose prices are good for all.
     """
-    times, waiting = waiting_prices(jobs, pooled_starts(jobs, tick))
+    if len(jobs.units) > _SAMPLE:
+        areas = jobs.units * jobs.length_s
+        rows = sample(jobs.release_s, areas, -(-len(areas) // _SAMPLE))
+        units = jobs.units[rows]
+        total = max(float(units.max()), jobs.total * float(areas[rows].sum() / areas.sum()))
+        jobs = RigidJobs(jobs.release_s[rows], jobs.length_s[rows], units, total)
+    starts_s = pooled_starts(jobs, tick)
+    times, waiting = waiting_prices(jobs, starts_s)
+    first, last = (np.searchsorted(times, each) for each in (jobs.release_s, starts_s + jobs.length_s))
+    passed = float((last - first).mean())
+    if len(jobs.units) > _FEW and passed > _PASSED:
+        times, waiting = waiting_prices(jobs, starts_s, max(2, int(len(times) * _PASSED / passed)))
     yield times, np.zeros_like(waiting)
     if not waiting.any():
         return  # no job waits in the pool: no prices prove more than lengths
@@ -357,6 +375,17 @@ def best_prices(jobs: RigidJobs, rounds: int, tick: Tick = no_tick) -> Iterator[
             yield times, ascent.best / jobs.total
         if ascent.closed:
             return
+
+
+def sample(release_s: FloatArray, areas: FloatArray, step: int) -> IntArray:
+    """Indices, ascending, of each ``step``-th job of those released in a row, sorted by unit-seconds ``areas``; shapes (I,)."""
+    rank = np.empty(len(areas), dtype=np.int64)
+    rank[np.argsort(release_s, kind="stable")] = np.arange(len(areas))
+    order = np.lexsort((rank, areas, rank // (_ROW * step)))
+    place = np.arange(len(areas))
+    # which of each ``step`` jobs is taken differs from row to row, or large jobs would never be
+    turn = (place // (_ROW * step) * _TURN % 1.0 * step).astype(np.int64)
+    return np.sort(order[place % step == turn])
 
 
 def _grouped(jobs: RigidJobs) -> IntArray:

@@ -114,10 +114,15 @@ def length_value(instance: Instance, lengths: Sequence[float]) -> Fraction:
     return exact_sum([Fraction(job.release_s) for job in instance.jobs] + [Fraction(length) for length in lengths])
 
 
-def prices_value(instance: Instance, breakpoints: Sequence[float], prices: Sequence[float]) -> Fraction:
-    """Sum of completion times that prices of a GPU and second prove; errors as ``certificates.time_prices``."""
-    # shorter lengths prove less, so rounding down is safe
-    lengths = [rounded_down(exact_length_s(instance, index)) for index in range(len(instance.jobs))]
+def prices_value(
+    instance: Instance, breakpoints: Sequence[float], prices: Sequence[float], lengths: Sequence[float] | None = None
+) -> Fraction:
+    """Sum of completion times that prices of a GPU and second prove; errors as ``certificates.time_prices``.
+
+    ``lengths``: none larger than ``exact_length_s``; None: these, rounded down, as shorter lengths prove less.
+    """
+    if lengths is None:
+        lengths = [rounded_down(exact_length_s(instance, index)) for index in range(len(instance.jobs))]
     units = [instance.units_of(job) for job in instance.jobs]
     releases = [job.release_s for job in instance.jobs]
     return rigid_value(releases, lengths, units, instance.total_units, breakpoints, prices)

@@ -342,7 +342,6 @@ class Instance(InstanceFile):
 
     @cached_property
     def _profiles(self) -> frozenset[str]:
-        """The profiles of all servers."""
         return frozenset(name for server in self.servers if server.geometry for name in server.geometry.profiles)
 
     @cached_property
@@ -384,9 +383,8 @@ class Instance(InstanceFile):
 
     @cached_property
     def _servers_of_pool(self) -> dict[str | None, list[int]]:
-        servers = enumerate(self.servers)
         of: dict[str | None, list[int]] = {pool: [] for pool in self.pool_names}
-        for index, server in servers:
+        for index, server in enumerate(self.servers):
             for pool in dict.fromkeys(server.pools):
                 of[pool].append(index)
         return of | {None: list(range(len(self.servers)))}
@@ -404,13 +402,15 @@ class Instance(InstanceFile):
     @cached_property
     def _held_by_largest(self) -> dict[str | None, list[int]]:
         """For every pool, GPUs of its largest server, of its two largest, and so on."""
-        return {pool: list(accumulate(reversed(own))) for pool, own in self.sizes.items()}
+        own = self._servers_of_pool.items()
+        return {p: list(accumulate(sorted((self.servers[m].gpus for m in ms), reverse=True))) for p, ms in own}
 
     @cached_property
     def sizes(self) -> dict[str | None, tuple[int, ...]]:
-        """GPUs of the servers of every pool in ascending order; None: of all servers."""
-        pools = self._servers_of_pool.items()
-        return {pool: tuple(sorted(self.servers[m].gpus for m in servers)) for pool, servers in pools}
+        """GPUs of the servers of every pool, ascending, no number more often than a job has GPUs; None: of all servers."""
+        most, own = max(job.gpus for job in self.jobs), self._servers_of_pool.items()
+        counts = {p: sorted(Counter(self.servers[m].gpus for m in ms).items()) for p, ms in own}
+        return {p: tuple(gpus for gpus, n in each for _ in range(min(n, most))) for p, each in counts.items()}
 
     @cached_property
     def capacities(self) -> tuple[int, ...]:

@@ -131,6 +131,32 @@ def test_units_jobs_are_proven_optimal(count):
     assert Fraction(optimum) * Fraction(999, 1000) <= values[-1] <= optimum
 
 
+def test_prices_of_a_sample_are_nearly_as_good(monkeypatch):
+    """Of 300 jobs 100, and fewer breakpoints: prices per unit of the whole pool, proven on all jobs."""
+    rng = np.random.default_rng(0)
+    jobs = RigidJobs(np.zeros(300), rng.uniform(1, 9, 300), rng.integers(1, 5, 300).astype(float), 40)
+
+    def proven() -> tuple[float, int]:
+        *_, (times, prices) = best_prices(jobs, 30)
+        paid = 40 * float(np.diff(times) @ prices)
+        return float(cheapest_starts(jobs, times, prices).least_s.sum()) - paid, len(times)
+
+    whole, many = proven()
+    monkeypatch.setattr(price_ascent, "_SAMPLE", 100)
+    monkeypatch.setattr(price_ascent, "_FEW", 50)
+    monkeypatch.setattr(price_ascent, "_PASSED", 20)
+    found, few = proven()
+    assert 0.97 * whole < found <= 1.001 * whole and few < many / 2
+
+
+def test_a_sample_has_jobs_of_all_sizes_by_hand(monkeypatch):
+    """Rows of two out of four jobs by release: the first gives its smaller ones, the second its larger ones."""
+    monkeypatch.setattr(price_ascent, "_ROW", 2)
+    release_s, areas = np.arange(8.0)[::-1], np.array([8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0])
+    # by release the indices are 7, 6, 5, 4 (areas 1 to 4) and 3, 2, 1, 0 (5 to 8); pairs by area; row 1 turns by 1.236
+    assert price_ascent.sample(release_s, areas, 2).tolist() == [0, 2, 5, 7]
+
+
 def test_nothing_to_do_where_none_waits():
     """Enough units: prices of 0 only."""
     jobs = RigidJobs(np.array([0.0, 0.0]), np.ones(2), np.ones(2), 2)

@@ -19,7 +19,7 @@ import numpy as np
 from dlsched.algorithms.utility_tables import upper_hull
 from dlsched.certificates import PricesCertificate, rounded_down
 from dlsched.columns.malleable import AnyTime, Jobs
-from dlsched.columns.price_ascent import Ascent, Cheapest
+from dlsched.columns.price_ascent import Ascent, Cheapest, sample
 from dlsched.core.arrays import FloatArray, IntArray, dot
 from dlsched.core.elementary import geometric
 from dlsched.core.limits import Tick, no_tick
@@ -88,12 +88,7 @@ _FINEST = 3  # by which the finest level with pauses, whose steps take longest a
 _PIECES = 4  # of a long interval
 _FEWEST = 96  # intervals, of streams of few jobs
 _LARGE = 400  # jobs from which on consecutive jobs share a plane
-_ALL, _SAMPLE, _ROW = (
-    50_000,
-    20_000,
-    16,
-)  # jobs up to which prices are sought with all; else how many, in rows of how many
-_TURN = (5**0.5 - 1) / 2  # its multiples spread evenly modulo 1
+_ALL, _SAMPLE = 50_000, 20_000  # jobs up to which prices are sought with all; else with how many
 _FEW_INTERVALS = 50  # more would follow what is peculiar to a sample
 
 Better = Callable[[PricesCertificate], None]
@@ -144,18 +139,10 @@ def sampled(jobs: Jobs, units: int) -> tuple[Jobs, float]:
     Of jobs that are released in a row, sorted by these unit-seconds, each of some is taken. Prices that are good for the
     sample are good for all jobs; what they prove is computed of all.
     """
-    number = len(jobs.index)
-    step = -(-number // _SAMPLE)
-    if number <= _ALL:
+    if len(jobs.index) <= _ALL:
         return jobs, units
     areas = (jobs.counts / jobs.speeds).min(axis=1)
-    rank = np.empty(number, dtype=np.int64)
-    rank[np.argsort(jobs.release_s, kind="stable")] = np.arange(number)
-    order = np.lexsort((rank, areas, rank // (_ROW * step)))
-    place = np.arange(number)
-    # which of each ``step`` jobs is taken differs from row to row, or large jobs would never be
-    turn = (place // (_ROW * step) * _TURN % 1.0 * step).astype(np.int64)
-    rows = np.sort(order[place % step == turn])
+    rows = sample(jobs.release_s, areas, -(-len(areas) // _SAMPLE))
     return jobs.take(rows), units * float(areas[rows].sum() / areas.sum())
 
 
