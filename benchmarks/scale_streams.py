@@ -71,4 +71,5 @@ def streams(sizes: Sequence[int], methods: Sequence[str]) -> None:
         assert result.objective is not None and result.bound is not None
         peak_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         gap, seconds = result.objective / result.bound - 1, time.process_time() - begin
-        print(f"plan | {size:,} | {seconds:.0f} s | gap {gap:.2%} | {peak_gb:.1f} GB | {result.status}", flush=True)
+        found = f"{result.objective:,.1f} s, bound {result.bound:,.1f} s, gap {gap:.2%}"
+        print(f"plan | {size:,} | {seconds:.0f} s | {found} | {peak_gb:.1f} GB | {result.status}", flush=True)
