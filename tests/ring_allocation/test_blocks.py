@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import json
-import logging
 import math
 import os
 import pickle
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters import two_workers
 
 import dlsched
 from dlsched import InputError, InstanceError, UsageError, afar, ring_allocation
@@ -223,14 +223,7 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A cluster of two workers, which are started again when they die."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        dashboard_address=":0",
-        silence_logs=logging.CRITICAL,
-        memory_limit=0,
-        scheduler_kwargs={"dashboard": False},
-    ) as started:
+    with two_workers() as started:
         yield started
 
 

@@ -1,7 +1,6 @@
 """Cells on a Dask cluster, which is started once: the same outcomes as here, whatever becomes of workers."""
 
 import asyncio
-import logging
 import os
 import pickle
 import signal
@@ -13,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from clusters import two_workers
 
 from dlsched import InputError, SolverError, SolverMissingError
 from dlsched.processes import dask_client
@@ -27,14 +27,7 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     """The address of a cluster of two workers."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        dashboard_address=":0",
-        silence_logs=logging.CRITICAL,
-        memory_limit=0,
-        scheduler_kwargs={"dashboard": False, "allowed_failures": 0},  # by default three, and each takes seconds
-    ) as cluster:
+    with two_workers(allowed_failures=0) as cluster:  # by default three, and each takes seconds
         yield cluster.scheduler_address
 
 
