@@ -1,9 +1,9 @@
 """Prove the optima of the fifty instances of the task Prism by two methods that share nothing, and write them down.
 
     python benchmarks/prism/prove.py           # the search over sets and CP-SAT; writes optima.json and certificates.json
-    python benchmarks/prism/prove.py --check   # the same, but only compares with what is written
+    python benchmarks/prism/prove.py --check   # prove all again, compare with the files, write nothing
 
-`verify.py` verifies what is written without a solver.
+`verify.py` verifies these files without a solver.
 """
 
 import argparse

@@ -20,7 +20,7 @@ from prism.solution import Placement, placement_of
 Models = tuple[int, ...]
 Tick = Callable[[int], None]
 SOURCE = "dlsched sets"
-_WHOLE = 1e-6  # what is closer to an integer is tried as one
+_WHOLE = 1e-6  # a fraction closer than this to 0 or 1 is tried as that integer
 _LARGEST_WEIGHT = 60, 10**4, 10**8
 """Weights are tried in all denominators up to the first, then in the others."""
 
@@ -114,7 +114,7 @@ def least_value(
     sets = sets_within(instance, most, tick)
     values = sorted({value for value, _ in sets})
     low, high, weights = 0, len(values), [1] * len(instance.jobs)
-    # below ``low`` all is refuted, by ``weights``; what is at ``high`` is not
+    # ``weights`` refute every value before ``low``; the value at ``high`` is not refuted
     while low < high:
         tick(1)
         middle = (low + high) // 2
