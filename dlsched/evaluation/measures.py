@@ -73,28 +73,23 @@ def fragmentation(held: Held, sizes: Sequence[int], first_s: float, last_s: floa
 
     A node of which no GPU is in use has room for any job that fits on a node; one partly in use may not.
     """
-    sizes = [size * held.units for size in sizes]
-    used = [0] * len(sizes)
+    size = np.array(sizes) * held.units
+    # Moments at which GPUs are freed or taken; those of a job that ends are free for a job that begins then.
     times = np.concatenate([held.end_s, held.start_s])
-    ends = np.repeat([0, 1], len(held.gpus))  # GPUs of a job that ends are free for a job that begins then
-    changes = np.concatenate([-held.gpus, held.gpus]).tolist()
-    nodes = np.tile(held.node, 2).tolist()
-    partly, free, now_s, on_partly_s, free_s = 0, sum(sizes), first_s, 0.0, 0.0
-    # Sweep over the moments at which a GPU is taken or freed; free GPUs add up over the time between two of them.
-    for index in np.lexsort((ends, times)).tolist():
-        lasted_s = float(times[index]) - now_s
-        on_partly_s, free_s, now_s = on_partly_s + partly * lasted_s, free_s + free * lasted_s, now_s + lasted_s
-        node, change = nodes[index], changes[index]
-        before, used[node] = used[node], used[node] + change
-        partly += _left(used[node], sizes[node]) - _left(before, sizes[node])
-        free -= change
-    on_partly_s, free_s = on_partly_s + partly * (last_s - now_s), free_s + free * (last_s - now_s)
+    order = np.argsort(times, kind="stable")
+    node, change = np.tile(held.node, 2)[order], np.concatenate([-held.gpus, held.gpus])[order]
+    # Node by node, each from 0 to 0: GPUs in use after every moment, what is left of the node if it is partly in use, and by
+    # how much that changed.
+    by_node = np.argsort(node, kind="stable")
+    used, of = np.cumsum(change[by_node]), size[node[by_node]]
+    left = np.where((used > 0) & (used < of), of - used, 0)
+    changed = np.empty_like(left)
+    changed[by_node] = np.diff(left, prepend=0)
+    # Free GPUs between two moments, times how long that lasted.
+    lasted_s = np.diff(times[order], prepend=first_s, append=last_s)
+    partly, free = (np.concatenate([[0], np.cumsum(each)]) for each in (changed, -change))
+    on_partly_s, free_s = (float(np.cumsum(each * lasted_s)[-1]) for each in (partly, free + size.sum()))
     return Part(on_partly_s / held.units, free_s / held.units)
-
-
-def _left(used: int, size: int) -> int:
-    """Free GPUs of a node that is partly in use, else 0."""
-    return size - used if 0 < used < size else 0
 
 
 def means_by(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
@@ -214,7 +209,9 @@ def _gangs(instance: srpt_mapping.Instance, schedule: srpt_mapping.Schedule) -> 
     owner = np.repeat(np.arange(len(order)), [len(start.placement) for start in starts])
     shares = list(chain.from_iterable(start.placement for start in starts))
     node = np.array([instance.server_index[share.server] for share in shares], dtype=np.int64)
-    taken = [units_of(instance, instance.jobs[job], share) for job, share in zip(owner.tolist(), shares, strict=True)]
+    taken = [share.replicas for share in shares]
+    if instance.sliced:
+        taken = [units_of(instance, instance.jobs[job], each) for job, each in zip(owner.tolist(), shares, strict=True)]
     held = Held(start_s[owner], end_s[owner], np.array(taken), node, instance.units)
     parts = parts_of(instance, schedule, ends) if instance.sliced else {}
     left = {name: Part(*part) for name, part in parts.items()}

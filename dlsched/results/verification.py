@@ -55,17 +55,25 @@ class Verification:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def verify_claim(family: AnyFamily, instance: InstanceFile, claim: Claim, where: str = "result") -> Verification:
-    """Verify a result file; InputError: its solution cannot be read, or it is of another instance."""
+def verify_claim(
+    family: AnyFamily, instance: InstanceFile, claim: Claim, where: str = "result", *, judged: bool = False
+) -> Verification:
+    """Verify a result file; InputError: its solution cannot be read, or it is of another instance.
+
+    ``judged``: the result is this process's own, by ``Family.solve``, which has solution, objective and figures from the checker.
+    """
     found = Verification()
     objective, solution = None, None
     if claim.solution is not None:
-        solution = read_solution(family, instance, claim, where)
-        violations = family.check(instance, solution)
-        found.failures.extend(map(str, violations))
-        if violations:
-            return found
-        objective = family.objective(instance, solution)
+        if judged and claim.objective is not None:
+            objective = claim.objective
+        else:
+            solution = read_solution(family, instance, claim, where)
+            violations = family.check(instance, solution)
+            found.failures.extend(map(str, violations))
+            if violations:
+                return found
+            objective = family.objective(instance, solution)
         found.verified.append(f"feasible, objective {objective!r} {family.unit_for(instance)}")
         constant, sense = family.constant(instance), family.sense_for(instance)
         if claim.objective is not None and not _same(claim.objective, objective, constant):
@@ -78,7 +86,8 @@ def verify_claim(family: AnyFamily, instance: InstanceFile, claim: Claim, where:
         result = claim.result
         found.failures.extend(_names(family, instance, result))
         found.failures.extend(_ends(result))
-        found.failures.extend(_figures(family, instance, result, solution))
+        if not judged:
+            found.failures.extend(_figures(family, instance, result, solution))
         _infeasible(family, instance, result, found)
         verified_bound = _certificate(family, instance, result, objective, found)
         claimed_bound = _bound(family, instance, result, verified_bound, found)

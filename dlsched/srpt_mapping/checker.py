@@ -30,10 +30,12 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from dlsched.core.errors import UsageError
 from dlsched.core.gap import rounding, tolerance
 from dlsched.core.result import Violation
-from dlsched.srpt_mapping.instance import Instance, Job, Server
+from dlsched.srpt_mapping.instance import Instance, Job, Server, Stage
 from dlsched.srpt_mapping.solution import Schedule, Share, Start, parts_of, units_of
 
 _LATEST_S = 1e101  # times of instances are at most 1e100
@@ -46,6 +48,7 @@ _FULL = {
 }
 """Rules that hold at any time, and what is said where more is taken than there is."""
 Times = dict[str, tuple[float, float]]  # start and seconds of jobs
+Taken = tuple[float, float, str, int]  # from when and until when, of which server or group, GPUs or jobs
 Event = tuple[
     float, int, str, int
 ]  # time, kind (0: given back, 1: used for no time, 2: taken), server or group, GPUs or jobs
@@ -80,6 +83,8 @@ def completion_times(instance: Instance, schedule: Schedule) -> dict[str, float]
 
 def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -> float:
     """alpha_i(x): seconds of one iteration of a job whose replicas are all placed."""
+    if len(job.stages) == len(placement) == 1:  # one stage, whose ring stays within a server
+        return job.stages[0].compute_s + _ring_s(job.stages[0], instance.intra_bandwidth_bytes_per_s)
     replicas_of: dict[int, dict[str, int]] = defaultdict(dict)  # by stage and server
     for share in placement:
         replicas_of[share.stage][share.server] = share.replicas
@@ -87,10 +92,11 @@ def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -
     # every server of every stage: its computation, its exchange with both neighbours, and the stage's ring
     for number, stage in enumerate(job.stages):
         shared = {
-            server: instance.nic_bandwidth_bytes_per_s / _gpus(instance, server) for server in replicas_of[number]
+            server: instance.nic_bandwidth_bytes_per_s / _server(instance, server).gpus
+            for server in replicas_of[number]
         }
         band = instance.intra_bandwidth_bytes_per_s if len(shared) == 1 else min(shared.values())
-        ring_s = 2 * (stage.replicas - 1) / stage.replicas * stage.parameter_bytes / band
+        ring_s = _ring_s(stage, band)
         for server in replicas_of[number]:
             transfer_s = 0.0
             for other in (number - 1, number + 1):
@@ -104,6 +110,11 @@ def iteration_time(instance: Instance, job: Job, placement: tuple[Share, ...]) -
     return slowest_s
 
 
+def _ring_s(stage: Stage, band: float) -> float:
+    """Seconds in which the ring of a stage sums up its gradients, over links of so many bytes per second."""
+    return 2 * (stage.replicas - 1) / stage.replicas * stage.parameter_bytes / band
+
+
 def check(instance: Instance, schedule: Schedule) -> list[Violation]:
     """Return every broken rule; an empty list means feasible."""
     unplaced, times = _read(instance, schedule)
@@ -111,7 +122,7 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
     for job in (job for job in instance.jobs if job.id in times):
         start_s, length_s = times[job.id]
         early = job.release_s - start_s
-        if early > tolerance(length_s) + rounding(job.release_s, start_s):
+        if early > 0 and early > tolerance(length_s) + rounding(job.release_s, start_s):
             message = f"it starts at {start_s!r} s, it is released at {job.release_s!r} s"
             broken.append(Violation("release", job.id, early, message))
         if job.begun is not None:
@@ -186,29 +197,28 @@ def _read(instance: Instance, schedule: Schedule) -> tuple[list[Violation], Time
     for known_instance, known_schedule, broken, times in _last:
         if known_instance is instance and known_schedule is schedule:
             return broken, times
-    broken = _broken_placements(instance, schedule)
-    unplaced = {violation.where for violation in broken}
-    placed = [(job, schedule.jobs[job.id]) for job in instance.jobs if job.id not in unplaced]
-    times = {
-        job.id: (start_s, job.iterations * iteration_time(instance, job, placement))
-        for job, (start_s, placement) in placed
-    }
+    starts, times = dict(schedule.jobs.items()), Times()
+    broken = [
+        Violation("served", name, message="there is no such job") for name in starts if name not in instance.index
+    ]
+    for job in instance.jobs:
+        start = starts.get(job.id)
+        wrong = _broken_placement(instance, job, start)
+        broken += wrong
+        if start is not None and not wrong:
+            times[job.id] = start.start_s, job.iterations * iteration_time(instance, job, start.placement)
     _last[:] = [(instance, schedule, broken, times)]
     return broken, times
 
 
-def _broken_placements(instance: Instance, schedule: Schedule) -> list[Violation]:
-    """Violations of ``served`` and ``gang``, and starts that are no times."""
-    others = [name for name in schedule.jobs if name not in instance.index]
-    broken = [Violation("served", name, message="there is no such job") for name in others]
-    for job in instance.jobs:
-        if job.id not in schedule.jobs:
-            broken.append(Violation("served", job.id, 1.0, "it never starts"))
-            continue
-        start_s, placement = schedule.jobs[job.id]
-        if type(start_s) not in (int, float) or not abs(start_s) <= _LATEST_S:
-            broken.append(Violation("release", job.id, message=f"it starts at {start_s!r}, which is not a time"))
-        broken += _broken_gang(instance, job, placement)
+def _broken_placement(instance: Instance, job: Job, start: Start | None) -> list[Violation]:
+    """Violations of ``served`` and ``gang`` by one job, and a start that is no time."""
+    if start is None:
+        return [Violation("served", job.id, 1.0, "it never starts")]
+    broken = _broken_gang(instance, job, start.placement)
+    if type(start.start_s) not in (int, float) or not abs(start.start_s) <= _LATEST_S:
+        message = f"it starts at {start.start_s!r}, which is not a time"
+        broken.insert(0, Violation("release", job.id, message=message))
     return broken
 
 
@@ -281,53 +291,65 @@ def _elsewhere(job: Job, start: Start, allowed_s: float, *, on_gpus: bool) -> li
 
 def _overfull(instance: Instance, schedule: Schedule, times: Times) -> list[Violation]:
     """The first moment at which each server is overfull, or each group beyond its limit; a very short run is a moment."""
-    # GPUs are free again a tolerance before the end; a moment must not lie within runs on the same GPUs
-    events: dict[str, list[Event]] = {rule: [] for rule in _FULL}
-    moments: dict[str, list[Event]] = {rule: [] for rule in _FULL}
-    gpus = {server.id: server.gpus for server in instance.servers}
-    limits = {group.id: group.limit for group in instance.groups}
-    group_of = {job.id: job.group or "" for job in instance.jobs}
+    taken: dict[str, list[Taken]] = {rule: [] for rule in _FULL}
     most: dict[str, Mapping[str, int]] = {
-        "gpus": gpus,
-        "limit": limits,
+        "gpus": {server.id: server.gpus for server in instance.servers},
+        "limit": {group.id: group.limit for group in instance.groups},
         "share": defaultdict(lambda: _THOUSANDTHS),
         "profile": defaultdict(lambda: 1),
     }
-    for name, (start_s, length_s) in times.items():
-        end_s = start_s + length_s
-        freed_s = end_s - tolerance(length_s) - rounding(end_s)
-        takes: list[tuple[str, str, int]] = []
-        used: dict[str, int] = defaultdict(int)
-        for share in schedule.jobs[name].placement:
-            server = instance.servers[instance.server_index[share.server]]
-            if instance.sliced and server.slicing != "none":
-                takes += _taken(instance.jobs[instance.index[name]], server, share)
+    starts = dict(schedule.jobs.items())
+    for job in (job for job in instance.jobs if job.id in times):
+        start_s, length_s = times[job.id]
+        # GPUs are free again a tolerance before the end
+        freed_s = (end_s := start_s + length_s) - tolerance(length_s) - rounding(end_s)
+        used: dict[str, int] = {}
+        for share in starts[job.id].placement:
+            if instance.sliced and (server := _server(instance, share.server)).slicing != "none":
+                for rule, where, count in _taken(job, server, share):
+                    taken[rule].append((start_s, freed_s, where, count))
             else:
-                used[share.server] += share.replicas
-        takes += [("gpus", where, count) for where, count in used.items()]
-        group = group_of[name]
-        if group in limits:
-            takes.append(("limit", group, 1))
-        for rule, where, count in takes:
-            if freed_s > start_s:
-                events[rule] += [(start_s, 2, where, count), (freed_s, 0, where, -count)]
-            else:
-                moments[rule].append((start_s, 1, where, count))
-    broken: list[Violation] = []
-    for rule in _FULL:
-        first = _too_many(rule, most[rule], events[rule])
-        if moments[rule]:
-            later = [
-                (at_s + rounding(at_s) if kind else at_s, kind, where, count)
-                for at_s, kind, where, count in events[rule]
-            ]
-            first = _too_many(rule, most[rule], [*later, *moments[rule]]) | first
-        broken += first.values()
-    return broken
+                used[share.server] = used.get(share.server, 0) + share.replicas
+        taken["gpus"] += [(start_s, freed_s, where, count) for where, count in used.items()]
+        if job.group is not None and job.group in most["limit"]:
+            taken["limit"].append((start_s, freed_s, job.group, 1))
+    return [broken for rule in _FULL for broken in _too_many(rule, most[rule], taken[rule])]
 
 
-def _too_many(rule: str, most: Mapping[str, int], events: Sequence[Event]) -> dict[str, Violation]:
-    """By server or group, a violation for the first event that takes more GPUs than it has, or starts too many jobs."""
+def _too_many(rule: str, most: Mapping[str, int], taken: Sequence[Taken]) -> list[Violation]:
+    """A violation for each server or group, at the first event that takes more GPUs than it has, or starts too many jobs."""
+    if not taken or _fit(most, taken):
+        return []
+    # a moment must not lie within runs on the same GPUs
+    moments = [(start_s, 1, where, count) for start_s, freed_s, where, count in taken if freed_s <= start_s]
+    events = [
+        event
+        for start_s, freed_s, where, count in taken
+        if freed_s > start_s
+        for event in ((start_s, 2, where, count), (freed_s, 0, where, -count))
+    ]
+    later = [(at_s + rounding(at_s) if kind else at_s, kind, where, count) for at_s, kind, where, count in events]
+    return list((_first(rule, most, [*later, *moments] if moments else []) | _first(rule, most, events)).values())
+
+
+def _fit(most: Mapping[str, int], taken: Sequence[Taken]) -> bool:
+    """Whether all that is taken fits at any time; False where that has to be looked at event by event."""
+    starts_s, ends_s, names, amounts = zip(*taken, strict=True)
+    start_s, freed_s, counts = np.array(starts_s, dtype=np.float64), np.array(ends_s), np.array(amounts)
+    if not (freed_s > start_s).all() or counts.sum(dtype=np.float64) >= 2.0**62:
+        return False
+    number: dict[str, int] = {}
+    where = np.array([number.setdefault(name, len(number)) for name in names])
+    # Server by server in the order of time, and what ends at a time before what starts then: all that a server has taken it
+    # has given back at the end, so that the sum begins at 0 for the next one.
+    order = np.lexsort((np.concatenate([freed_s, start_s]), np.tile(where, 2)))
+    used = np.cumsum(np.concatenate([-counts, counts])[order])
+    limits = np.array([most[name] for name in number])
+    return bool((used <= limits[np.tile(where, 2)[order]]).all())
+
+
+def _first(rule: str, most: Mapping[str, int], events: Sequence[Event]) -> dict[str, Violation]:
+    """By server or group, the violation of its first event that takes too much."""
     busy: dict[str, int] = defaultdict(int)
     broken: dict[str, Violation] = {}
     for time_s, kind, where, count in sorted(events):
@@ -356,7 +378,7 @@ def _wrong_slices(instance: Instance, job: Job, placement: tuple[Share, ...]) ->
     seen: set[tuple[str, int]] = set()
     rule = "share" if job.profile is None else "profile"
     for share in placement:
-        server = instance.servers[instance.server_index[share.server]]
+        server = _server(instance, share.server)
         wrong = None
         if job.slice is not None and not _has_slice(server, job):
             wrong = f"it takes {_slice_in_words(job)}, which server {server.id!r} does not have"
@@ -399,5 +421,5 @@ def _taken(job: Job, server: Server, share: Share) -> list[tuple[str, str, int]]
     return [("profile", f"{server.id}/{gpu}/{slot}", 1) for gpu in share.gpus for slot in slots]
 
 
-def _gpus(instance: Instance, server: str) -> int:
-    return instance.servers[instance.server_index[server]].gpus
+def _server(instance: Instance, server: str) -> Server:
+    return instance.servers[instance.server_index[server]]

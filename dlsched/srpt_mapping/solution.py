@@ -21,6 +21,7 @@ from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
 from dlsched.core.files import Where, read_list, read_name, read_number, read_object, read_whole
 from dlsched.core.gap import rounding, tolerance
+from dlsched.core.ranges import LARGEST_COUNT
 from dlsched.core.result import FrozenMapping
 from dlsched.core.ticks import put_back
 from dlsched.srpt_mapping.instance import Instance, Job
@@ -50,10 +51,7 @@ class Share(NamedTuple):
 
     def as_data(self) -> dict[str, object]:
         """Return the share as in result files: one GPU as ``gpu``, several as ``gpus``."""
-        data: dict[str, object] = self._asdict()
-        if self.gpus:
-            data |= {"gpu": self.gpus[0]} if len(self.gpus) == 1 else {"gpus": list(self.gpus)}
-        return data if self.slot is None else data | {"slot": self.slot}
+        return {"stage": self.stage, "server": self.server, "replicas": self.replicas}
 
 
 class GpuShare(Share):
@@ -76,6 +74,13 @@ class GpuShare(Share):
     def slot(self) -> int | None:
         """As of ``Share``."""
         return self._on[1]
+
+    def as_data(self) -> dict[str, object]:
+        """As of ``Share``."""
+        data = super().as_data()
+        if self.gpus:
+            data |= {"gpu": self.gpus[0]} if len(self.gpus) == 1 else {"gpus": list(self.gpus)}
+        return data if self.slot is None else data | {"slot": self.slot}
 
     def __eq__(self, other: object) -> bool:
         """Whether the other has the same GPUs, too."""
@@ -131,7 +136,7 @@ class Schedule(Brief):
 def _frozen(start: tuple[float, Iterable[Share | tuple[int, str, int]]]) -> Start:
     """The start as immutable tuples; itself if it is such already."""
     start_s, placement = start
-    if type(start) is Start and type(placement) is tuple and all(isinstance(share, Share) for share in placement):
+    if type(start) is Start and type(placement) is tuple and {*map(type, placement)} <= {Share, GpuShare}:
         return start
     return Start(start_s, tuple(share if isinstance(share, Share) else Share(*share) for share in placement))
 
@@ -173,14 +178,33 @@ def read_solution(data: Any, instance: Instance) -> Schedule:
     if not isinstance(data, dict) or not isinstance(data.get("jobs"), dict):
         raise InputError(where="solution.jobs", found="no object", allowed="{job: {start_s, placement}}")
     read_object(data, {"jobs"}, ("solution",))
-    starts: dict[str, tuple[float, list[Share]]] = {}
-    for job, start in data["jobs"].items():
-        where = ("solution", "jobs", job)
-        entry = read_object(start, {"start_s", "placement"}, where)
-        placement = read_list(entry, "placement", where)
-        shares = [_share(share, (*where, "placement", index)) for index, share in enumerate(placement)]
-        starts[job] = read_number(entry, "start_s", where), shares
-    return Schedule(starts)
+    return Schedule({job: _simple_start(start) or _start(start, job) for job, start in data["jobs"].items()})
+
+
+def _simple_start(data: object) -> Start | None:
+    """The start of an entry on servers without slices; None: it has other fields, or is to be refused."""
+    if type(data) is not dict or data.keys() != {"start_s", "placement"} or type(data["placement"]) is not list:
+        return None
+    start_s, shares = data["start_s"], []
+    for share in data["placement"]:
+        if type(share) is not dict or share.keys() != {"stage", "server", "replicas"}:
+            return None
+        stage, server, replicas = share["stage"], share["server"], share["replicas"]
+        if not (type(server) is str and type(stage) is type(replicas) is int):
+            return None
+        if not 0 <= min(stage, replicas) <= max(stage, replicas) <= LARGEST_COUNT:
+            return None
+        shares.append(Share(stage, server, replicas))
+    return Start(start_s, tuple(shares)) if type(start_s) is float and math.isfinite(start_s) else None
+
+
+def _start(data: object, job: str) -> Start:
+    """The start of any entry; InputError as ``read_solution``."""
+    where = ("solution", "jobs", job)
+    entry = read_object(data, {"start_s", "placement"}, where)
+    placement = read_list(entry, "placement", where)
+    shares = tuple(_share(share, (*where, "placement", index)) for index, share in enumerate(placement))
+    return Start(read_number(entry, "start_s", where), shares)
 
 
 def _share(data: Any, where: Where) -> Share:

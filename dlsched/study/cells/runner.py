@@ -16,12 +16,13 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Limits
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
-from dlsched.families import FAMILIES, verify
+from dlsched.families import FAMILIES
 from dlsched.processes.streams import short, words_of, write_frame
 from dlsched.processes.usage import Meter, Usage
 from dlsched.processes.warden import adopt_orphans, newest_process
 from dlsched.results.answers import status_of_error
-from dlsched.results.verification import Verification
+from dlsched.results.reading import Claim
+from dlsched.results.verification import Verification, verify_claim
 from dlsched.solvers import child
 from dlsched.study.cells.cell import BEGUN, CHECKED, FOUND, MAKING, READY, VERIFIED, Cell, CellEnded, Outcome, facts_of
 from dlsched.study.cells.foreign_methods import ForeignMethods
@@ -142,7 +143,8 @@ class Runner:
             )
             usage = meter.usage(child.workers())
             with uncollected():
-                verification = verify(instance, result)
+                claim = Claim(result.solution, result.objective, result.method, result)
+                verification = verify_claim(family, instance, claim, judged=True)
             if method.proven and not verification.failures:
                 begun(Outcome(cell.key, BEGUN))  # the proof has the limits of a cell for itself
                 result = with_proof(instance, result, verification, cell.limits.inner, self._folder)
