@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
 
 from pydantic import Field, model_validator
 
@@ -135,6 +135,7 @@ class Instance(InstanceFile):
     """
 
     family: ClassVar[str] = "async_sgd"
+    default_count: ClassVar[tuple[str, str]] = ("max_nodes", "nodes")
 
     nodes: Count
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
@@ -218,11 +219,3 @@ class Instance(InstanceFile):
     def capacity(self) -> int:
         """What the jobs share, N."""
         return self.nodes
-
-    def canonical_data(self) -> dict[str, Any]:
-        """Return what the hash covers; a ``max_nodes`` equal to ``nodes`` is the default and omitted."""
-        data = super().canonical_data()
-        for job in data["jobs"]:
-            if job.get("max_nodes") == self.nodes:
-                del job["max_nodes"]
-        return data

@@ -219,7 +219,7 @@ class SpeedTable(Mapping[int, float]):
         return core_schema.no_info_plain_validator_function(
             cls._validated,
             serialization=core_schema.plain_serializer_function_ser_schema(
-                lambda table: dict(zip(_texts(table.counts), table.times_s, strict=True))
+                lambda table: dict(zip(_texts(table.counts), table.times_s, strict=True)), when_used="json"
             ),
         )
 

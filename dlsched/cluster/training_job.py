@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import mul
-from typing import Any, Required, Self, TypedDict
+from typing import Required, Self, TypedDict
 
 from pydantic import model_validator
 
@@ -119,11 +119,3 @@ class TrainingJob(Part):
         if self.epoch_time_s is not None:
             return (max(self.epoch_time_s.times_s),)
         return self.speed.epoch_time_s(1), self.speed.epoch_time_s(self.counts(gpus)[-1])
-
-
-def without_default_counts(data: dict[str, Any], gpus: int) -> dict[str, Any]:
-    """Remove every ``max_gpus`` equal to the default, ``gpus``, from the data before the instance is hashed."""
-    for job in data["jobs"]:
-        if job.get("max_gpus") == gpus:
-            del job["max_gpus"]
-    return data

@@ -207,6 +207,8 @@ class InstanceFile(Part):
     family: ClassVar[str]
     nullable: ClassVar[frozenset[str]] = frozenset()
     """Fields at the top of a file that may be null."""
+    default_count: ClassVar[tuple[str, str]] = ("", "")
+    """A field of jobs, and the instance's field that stands for it where a job has none."""
 
     name: Name
     source: str | None = None
@@ -318,21 +320,25 @@ class InstanceFile(Part):
         """Return the same as a table, for notebooks."""
         return table(self._summary())
 
-    def as_data(self) -> dict[str, Any]:
-        """Return the instance as its file holds it; fields at their default are left out."""
-        return {"format": f"dlsched/{self.family}/1"} | self.model_dump(mode="json", exclude_defaults=True)
+    def as_data(self, mode: str = "json") -> dict[str, Any]:
+        """Return the instance as its file holds it, in a ``mode`` of Pydantic; fields at their default are left out."""
+        return {"format": f"dlsched/{self.family}/1"} | self.model_dump(mode=mode, exclude_defaults=True)
 
-    def canonical_data(self) -> dict[str, Any]:
-        """Return what the hash covers: ``as_data`` without ``known`` and ``source``."""
-        data = self.as_data()
-        return {key: value for key, value in data.items() if key not in ("known", "source")}
+    def canonical_data(self, mode: str = "json") -> dict[str, Any]:
+        """Return what the hash covers: ``as_data`` without ``known``, ``source``, and counts that are ``default_count``."""
+        data = {key: value for key, value in self.as_data(mode).items() if key not in ("known", "source")}
+        count, capacity = self.default_count
+        for job in data["jobs"] if count else ():
+            if job.get(count) == getattr(self, capacity):
+                del job[count]
+        return data
 
     @cached_property
     def sha256(self) -> str:
         """SHA-256 of the canonical JSON, computed when first asked for."""
         return canonical_sha256(self.in_blocks(type(self).canonical_data))
 
-    def in_blocks(self, data_of: Callable[[Self], dict[str, object]]) -> dict[str, object]:
+    def in_blocks(self, data_of: Callable[[Self, str], dict[str, object]], mode: str = "python") -> dict[str, object]:
         """Return the data, as ``data_of`` makes them, with the longest list as an iterator over its blocks.
 
         As plain data, all entries at once take up to ten times the memory of the file.
@@ -344,12 +350,12 @@ class InstanceFile(Part):
             default="",
         )
         if not lists.get(longest):
-            return data_of(self)
+            return data_of(self, "json")
 
         def block(start: int) -> dict[str, object]:
             part = BaseModel.__copy__(self)
             part.__dict__[longest] = lists[longest][start : start + _BLOCK]
-            return data_of(part)
+            return data_of(part, mode)
 
         first = block(0)
         later = (block(start)[longest] for start in range(_BLOCK, len(lists[longest]), _BLOCK))

@@ -22,11 +22,11 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self, Unpack
 
 from pydantic import Field, model_validator
 
-from dlsched.cluster.training_job import Training, TrainingJob, without_default_counts
+from dlsched.cluster.training_job import Training, TrainingJob
 from dlsched.core.instance import Count, Head, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
 from dlsched.core.part import Data, Part
@@ -114,6 +114,7 @@ class Instance(InstanceFile):
     """
 
     family: ClassVar[str] = "elastic_stream"
+    default_count: ClassVar[tuple[str, str]] = ("max_gpus", "units")
     nullable: ClassVar[frozenset[str]] = frozenset({"tick_s"})
 
     units: Count
@@ -214,7 +215,3 @@ class Instance(InstanceFile):
     def index(self) -> dict[str, int]:
         """Position of every job by its id."""
         return {job.id: index for index, job in enumerate(self.jobs)}
-
-    def canonical_data(self) -> dict[str, Any]:
-        """Return what the hash covers; a ``max_gpus`` equal to ``units`` is the default and left out."""
-        return without_default_counts(super().canonical_data(), self.units)

@@ -12,7 +12,7 @@ from dlsched.allocation.blocks import JOBS, JobBlock
 from dlsched.allocation.cost_table import CostTable
 from dlsched.certificates.exact import condensed, exact_sum
 from dlsched.core.arrays import IntArray
-from dlsched.core.files import canonical, canonical_sha256
+from dlsched.core.files import canonical_sha256, text_of
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Tick, no_tick
 from dlsched.processes.dask_blocks import Blocks, Cluster
@@ -67,7 +67,7 @@ class RingBlock(JobBlock):
 
     def text(self) -> bytes:
         """Canonical JSON of the jobs, without brackets."""
-        return canonical(self._part.canonical_data()["jobs"])[1:-1].encode()
+        return text_of(self._part.canonical_data("python")["jobs"], ",", canonical=True).encode()
 
     @cached_property
     def table(self) -> CostTable:

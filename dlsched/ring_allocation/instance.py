@@ -17,11 +17,11 @@ code                  mathematics
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self, Unpack
 
 from pydantic import Field, model_validator
 
-from dlsched.cluster.training_job import Training, TrainingJob, without_default_counts
+from dlsched.cluster.training_job import Training, TrainingJob
 from dlsched.core.instance import Count, Head, InstanceFile, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
 from dlsched.core.part import Data
@@ -86,6 +86,7 @@ class Instance(InstanceFile):
     """
 
     family: ClassVar[str] = "ring_allocation"
+    default_count: ClassVar[tuple[str, str]] = ("max_gpus", "gpus")
 
     gpus: Count
     jobs: Annotated[tuple[Job, ...], Field(strict=False, min_length=1)]
@@ -151,7 +152,3 @@ class Instance(InstanceFile):
     def minimum_gpus(self) -> int:
         """Sum of the smallest allowed counts; when it exceeds ``gpus``, no allocation exists."""
         return sum([1 if job.epoch_time_s is None else job.epoch_time_s.counts[0] for job in self.jobs])
-
-    def canonical_data(self) -> dict[str, Any]:
-        """Return what the hash covers; a ``max_gpus`` equal to ``gpus`` is the default and omitted."""
-        return without_default_counts(super().canonical_data(), self.gpus)

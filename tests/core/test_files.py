@@ -8,7 +8,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from dlsched.cluster.speeds import SpeedTable
 from dlsched.core.errors import InputError
 from dlsched.core.files import (
     canonical_sha256,
@@ -17,6 +20,7 @@ from dlsched.core.files import (
     parse_by_entries,
     read_json,
     require_writable,
+    text_of,
     whole_file,
     write_text,
 )
@@ -225,3 +229,28 @@ def test_blocks_make_the_same_text_and_hash():
         assert canonical_sha256(data | {"jobs": iter(blocks)}) == canonical_sha256(data)
     whole = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     assert canonical_sha256(data) == hashlib.sha256(whole.encode()).hexdigest()
+
+
+NUMBERS = (0.0, -0.0, 1e-4, 9.999e-5, 1e-5, 12.5, 1e15, 9999999999999998.0, 1e16, 1e300, 5e-324)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from([*NUMBERS, "%s", "1e5", '"', "0.00001", "\u2028"]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(st.lists(PLAIN))
+def test_texts_are_those_of_json(entries):
+    """Floats as Python writes them, and keys in order, whatever is beside them."""
+    assert text_of(entries, ", ") == json.dumps(entries, ensure_ascii=False)[1:-1]
+    ordered = json.dumps(entries, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    assert text_of(entries, ",", canonical=True) == ordered[1:-1]
+
+
+def test_tables_stand_in_plain_data_as_objects():
+    table = SpeedTable({9: 4.0, 10: 2.5, 11: 1e-5})
+    assert text_of([{"t": table}], "") == '{"t": {"9": 4.0, "10": 2.5, "11": 1e-05}}'
+    assert text_of([{"t": table}], "", canonical=True) == '{"t":{"10":2.5,"11":1e-05,"9":4.0}}'
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        text_of([1.0, float("nan")], ",")
