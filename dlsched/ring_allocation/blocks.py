@@ -12,7 +12,7 @@ from dlsched.allocation.blocks import JOBS, JobBlock
 from dlsched.allocation.cost_table import CostTable
 from dlsched.certificates.exact import condensed, exact_sum
 from dlsched.core.arrays import IntArray
-from dlsched.core.files import canonical_sha256, text_of
+from dlsched.core.files import canonical_sha256
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Tick, no_tick
 from dlsched.processes.dask_blocks import Blocks, Cluster

@@ -8,7 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dlsched.cluster.speeds import SpeedTable
@@ -20,11 +20,11 @@ from dlsched.core.files import (
     parse_by_entries,
     read_json,
     require_writable,
-    text_of,
     whole_file,
     write_text,
 )
 from dlsched.core.messages import field_path
+from dlsched.core.texts import text_of
 
 
 def refused(tmp_path, content):
@@ -239,7 +239,7 @@ PLAIN = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(PLAIN))
 def test_texts_are_those_of_json(entries):
     """Floats as Python writes them, and keys in order, whatever is beside them."""
