@@ -15,6 +15,7 @@ from dlsched.core.arrays import IntArray
 from dlsched.core.files import canonical_sha256
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import Tick, no_tick
+from dlsched.core.texts import text_of
 from dlsched.processes.dask_blocks import Blocks, Cluster
 from dlsched.ring_allocation.certificate import least_terms
 from dlsched.ring_allocation.costs import allowed_most, table_up_to, useful
