@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from dlsched.cluster.training_job import TrainingJob, without_default_counts
+from dlsched.cluster.training_job import TrainingJob
 
 TABLE = TrainingJob(id="table", epochs=1, epoch_time_s={1: 9.0, 2: 9.0, 4: 3.0, 8: 4.0})
 LAW = TrainingJob(id="law", epochs=1, speed_law={"theta": (8.0, 0.5, 0.0, 0.0), "samples": 1.0, "model_bytes": 0.0})
@@ -27,9 +27,3 @@ def test_counts_of_a_law_are_those_of_its_table(gpus):
     assert tuple(LAW.useful_counts(gpus)) == tuple(range(1, min(gpus, 4) + 1))
     assert LAW.fastest_count(gpus) == min(times, key=times.get)
     assert LAW.least_area_s(gpus) == min(count * Fraction(time) for count, time in times.items())
-
-
-def test_the_default_count_is_left_out_of_a_hash():
-    """All GPUs of the cluster."""
-    jobs = [{"id": "a", "max_gpus": 4}, {"id": "b", "max_gpus": 2}]
-    assert without_default_counts({"jobs": jobs}, 4) == {"jobs": [{"id": "a"}, {"id": "b", "max_gpus": 2}]}
