@@ -291,6 +291,8 @@ class UnknownRecipe(Recipe):
         """None."""
 
 
+LAST = UnknownRecipe("", "", "", None, {})
+"""Stands for the recipe of the cell before, where cells are sent to a process: an instance may be large."""
 _TYPES: Mapping[str, type] = {"arguments": dict, "content": object}
 """Types of the fields that are no texts."""
 

@@ -26,7 +26,7 @@ from dlsched.results.verification import Verification, verify_claim
 from dlsched.solvers import child
 from dlsched.study.cells.cell import BEGUN, CHECKED, FOUND, MAKING, READY, VERIFIED, Cell, CellEnded, Outcome, facts_of
 from dlsched.study.cells.foreign_methods import ForeignMethods
-from dlsched.study.recipes import Recipe
+from dlsched.study.recipes import LAST, GivenRecipe, Recipe
 
 
 def with_proof(
@@ -74,8 +74,10 @@ def serve(tasks: int, outcomes: int) -> None:
             cells: list[Cell] = pickle.load(arriving)
         except EOFError:
             return
-        for cell in cells:
-            write_frame(outcomes, runner.run(cell, lambda begun: write_frame(outcomes, begun.as_bytes())).as_bytes())
+        while cells:
+            write_frame(
+                outcomes, runner.run(cells.pop(0), lambda begun: write_frame(outcomes, begun.as_bytes())).as_bytes()
+            )
 
 
 class Runner:
@@ -84,11 +86,14 @@ class Runner:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._foreign = ForeignMethods(folder)
-        self._recipe: Recipe | None = None
+        self._recipe: Recipe = LAST
         self._instance: InstanceFile | None = None
 
     def run(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
         """Run a cell; return its outcome, whatever it is; ``begun`` is called with facts of a new instance and as time begins."""
+        if cell.recipe not in (LAST, self._recipe):
+            self._recipe, self._instance = cell.recipe, None
+        cell = replace(cell, recipe=self._recipe)
         try:
             self._foreign.make_room(cell)
             if cell.method.kind == "search":
@@ -96,6 +101,9 @@ class Runner:
             if cell.method.kind == "check":
                 return self._checked(cell, begun)
             instance = self._instance_of(cell, begun)
+            if isinstance(self._recipe, GivenRecipe):  # the instance is made, and its data may be large
+                self._recipe = replace(self._recipe, content=None)
+                cell = replace(cell, recipe=self._recipe)
             return self._solved(cell, instance, begun)
         except CellEnded as ended:
             return Outcome(cell.key, ended.status, short(str(ended)))
@@ -124,12 +132,10 @@ class Runner:
         return Outcome(cell.key, CHECKED, solution=verifications)
 
     def _instance_of(self, cell: Cell, begun: Callable[[Outcome], None]) -> InstanceFile:
-        if self._instance is None or cell.recipe != self._recipe:
-            self._recipe, self._instance = None, None
+        if self._instance is None:
             gc.unfreeze()
             self._instance = cell.recipe.make(_pulse(cell, begun))
             gc.freeze()  # no cell has to look through the instance for garbage
-            self._recipe = cell.recipe
             begun(Outcome(cell.key, MAKING, facts=facts_of(FAMILIES[cell.recipe.family], self._instance)))
         return self._instance
 

@@ -18,6 +18,7 @@ from dlsched.processes.streams import Frames, Tail
 from dlsched.processes.usage import MemoryLimit
 from dlsched.processes.warden import death
 from dlsched.study.cells.cell import BEGUN, MAKING, READY, Cell, Facts, Outcome, outcome_from
+from dlsched.study.recipes import LAST, Recipe
 
 START_S = 120.0
 """Seconds within which a process has to report that it is ready."""
@@ -37,6 +38,7 @@ class Supervisor:
         self._process: Contained | None = None
         self._cells: deque[Cell] = deque()
         self._facts: Facts | None = None
+        self._sent: Recipe = LAST
         self._begun = False
         self._starts = 0
 
@@ -63,7 +65,13 @@ class Supervisor:
         self._cells.extend(cells)
         if self._process is None:
             self._start()
-        self._unsent = memoryview(pickle.dumps(list(cells)))
+        before: list[Recipe] = [self._sent, *(cell.recipe for cell in cells)]
+        self._sent = before.pop()
+        sent = [
+            replace(each, recipe=LAST) if each.recipe == last else each
+            for each, last in zip(cells, before, strict=True)
+        ]
+        self._unsent = memoryview(pickle.dumps(sent))
         self._since = time.monotonic()
         self._memory.begin()
         self._send()
@@ -125,7 +133,7 @@ class Supervisor:
             os.set_blocking(pipe, False)
         self._frames, self._tail, self._unsent = Frames(), Tail(), memoryview(b"")
         self._memory = MemoryLimit(self._process.pid)
-        self._ready, self._facts = False, None
+        self._ready, self._facts, self._sent = False, None, LAST
 
     def _send(self) -> None:
         """Write as much of the cells as the pipe accepts, without blocking: the process may hang."""

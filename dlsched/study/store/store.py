@@ -16,7 +16,7 @@ from dlsched.core.files import UNFINISHED, Json, canonical_sha256, path_of
 from dlsched.core.messages import shown
 from dlsched.study.cells.cell import RETRIED, Cell, Outcome, versions
 from dlsched.study.plans.plan import Plan, PlannedMethod
-from dlsched.study.recipes import Recipe, read_recipe
+from dlsched.study.recipes import GivenRecipe, Recipe, read_recipe
 from dlsched.study.store.tables import (
     FACT,
     FOUND,
@@ -104,6 +104,7 @@ class Store:
     ) -> None:
         self.path = Path(path_of(path, "store"))
         self._largest = largest_solution
+        self._planned: tuple[int, Recipe | None] = 0, None  # the last instance of a plan, which need not be read again
         self._leadership: Leadership | None = None
         if not leading and not self.path.is_file():
             raise InputError(f"{path}: the store cannot be read: there is no such file")
@@ -214,6 +215,7 @@ class Store:
                 if cell.recipe is not recipe:
                     recipe, instances = cell.recipe, instances + 1
                     instance = self._instance(recipe)
+                    self._planned = instance, recipe if isinstance(recipe, GivenRecipe) else None
                 method = methods[cell.method.label, cell.method.family]
                 facts = {
                     "instance": instance,
@@ -335,7 +337,8 @@ class Store:
                 last = row["position"]
                 if recipe is None or row["instance"] != instance:
                     instance = row["instance"]
-                    recipe = self.recipe(instance)
+                    known, given = self._planned
+                    recipe = given if given is not None and instance == known else self.recipe(instance)
                 # Two labels of one method share a cell, which runs once.
                 if row["cell"] not in seen:
                     seen.add(row["cell"])
