@@ -68,6 +68,7 @@ class JobGraph:
     parameter_bytes: tuple[float, ...]
     gpus: int = field(init=False, compare=False)
     _hash: int = field(init=False, compare=False, repr=False)
+    _together: tuple[float, float] = field(init=False, compare=False, repr=False, default=(0.0, 0.0))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gpus", sum(self.replicas))
@@ -101,7 +102,10 @@ class JobGraph:
     def iteration_s(self, counts: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
         """alpha(x): seconds of a placement's iteration; ``counts`` and ``shares`` have one entry per server used."""
         if len(counts) == 1 and counts[0] == self.replicas:
-            return self._together_s(inside)
+            # asked for again and again: known for the last bandwidth
+            if self._together[0] != inside:
+                object.__setattr__(self, "_together", (inside, self._together_s(inside)))
+            return self._together[1]
         splits = tuple(zip(*counts, strict=True))
         return max(self.stage_s(stage, splits, shares, inside) for stage in range(len(splits)))
 
@@ -137,7 +141,7 @@ class JobGraph:
         """Bytes in an iteration between two replicas, of two stages or of one: Heavy-Edge's weights."""
         if first == second:
             return 2 * self.parameter_bytes[first] / self.replicas[first]
-        sent = dict(self.neighbours(first)).get(second, 0.0)
+        sent = self.output_bytes[min(first, second)] if abs(first - second) == 1 else 0.0
         return 2 * sent / (self.replicas[first] * self.replicas[second])
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from heapq import nlargest
 from itertools import accumulate, combinations, pairwise, permutations
+from operator import itemgetter
 from typing import cast
 
 from dlsched.cluster.job_graph import JobGraph
@@ -156,15 +157,15 @@ def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
     one, the replica with the largest weight of edges to those in the room (ties: the earliest stage). Cost: O(g S). After
     ``_MOST_STEPS`` / S replicas or groups of replicas, the rest follows in the order of the chain.
     """
-    if len(rooms) == 1:
-        return (graph.replicas,)
-    unplaced = list(graph.replicas)
-    steps = _MOST_STEPS // len(unplaced)
+    unplaced, stages = list(graph.replicas), len(graph.replicas)
+    near = [range(max(0, stage - 1), min(stages, stage + 2)) for stage in range(stages)] if len(rooms) > 1 else []
+    weights = [{other: graph.edge_weight(stage, other) for other in others} for stage, others in enumerate(near)]
+    steps = _MOST_STEPS // stages
     rows = []
-    for room in rooms:
-        row, steps = _fill_room(graph, unplaced, room, steps)
+    for room in rooms[:-1]:
+        row, steps = _fill_room(weights, unplaced, room, steps)
         rows.append(tuple(row))
-    return tuple(rows)
+    return (*rows, tuple(unplaced))
 
 
 @lru_cache(maxsize=4_096)
@@ -182,10 +183,28 @@ def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...],
     # Pairs of (server, stage) to exchange: a round of swaps evaluates about this many placements.
     looked_at = max(1, (len(rooms) * len(graph.replicas)) ** 2 // 2)
     for _ in range(min(_ROUNDS, _MOST_SWAPS // looked_at)):
-        better = min(_swaps(best), key=seconds, default=best)
-        if not seconds(better) < seconds(best):
+        better = _best_swap(graph, best, shares, inside)
+        if better is None:
             break
         best = better
+    return best
+
+
+def _best_swap(graph: JobGraph, rows: Rows, shares: tuple[float, ...], inside: float) -> Rows | None:
+    """The first of the fastest exchanges of two replicas; None: none makes an iteration faster."""
+    best, before = None, tuple(zip(*rows, strict=True))
+    stages_s = [graph.stage_s(stage, before, shares, inside) for stage in range(len(before))]
+    least_s = max(stages_s)
+    # the slowest stage first: most swaps leave it as slow, and need not be looked at further
+    order = sorted(range(len(before)), key=stages_s.__getitem__, reverse=True)
+    for changed in _swaps(rows):
+        splits, slowest_s = tuple(zip(*changed, strict=True)), 0.0
+        for stage in order:
+            slowest_s = max(slowest_s, graph.stage_s(stage, splits, shares, inside))
+            if slowest_s >= least_s:
+                break
+        else:
+            best, least_s = changed, slowest_s
     return best
 
 
@@ -223,7 +242,10 @@ def _swaps(rows: Rows) -> Iterator[Rows]:
                 yield tuple(map(tuple, changed))
 
 
-def _fill_room(graph: JobGraph, unplaced: list[int], room: int, steps: int) -> tuple[list[int], int]:
+_Weights = list[dict[int, float]]  # of the edges from a replica of each stage to those of it and its neighbours
+
+
+def _fill_room(weights: _Weights, unplaced: list[int], room: int, steps: int) -> tuple[list[int], int]:
     """Move ``room`` replicas from ``unplaced`` to a server, in at most ``steps``; return them by stage, and the unused steps."""
     stages = range(len(unplaced))
     here = [0] * len(unplaced)
@@ -232,8 +254,8 @@ def _fill_room(graph: JobGraph, unplaced: list[int], room: int, steps: int) -> t
     def put(stage: int, count: int) -> None:
         unplaced[stage] -= count
         here[stage] += count
-        for other in range(max(0, stage - 1), min(len(unplaced), stage + 2)):
-            pull[other] += count * graph.edge_weight(stage, other)
+        for other, weight in weights[stage].items():
+            pull[other] += count * weight
 
     # One step places an edge's two ends, or as many replicas of the best stage as single placements in turn would.
     while room:
@@ -242,24 +264,24 @@ def _fill_room(graph: JobGraph, unplaced: list[int], room: int, steps: int) -> t
             return [count + more for count, more in zip(here, rest, strict=True)], 0
         steps -= 1
         best = max((stage for stage in stages if unplaced[stage]), key=pull.__getitem__)
-        ends = _heaviest(graph, unplaced) if room >= 2 and pull[best] == 0 else None
+        ends = _heaviest(weights, unplaced) if room >= 2 and pull[best] == 0 else None
         if ends is not None:
             put(ends[0], 1)
             put(ends[1], 1)
             room -= 2
         else:
-            count = min(room, unplaced[best], _turns(graph, best, unplaced, pull))
+            count = min(room, unplaced[best], _turns(weights[best], best, unplaced, pull))
             put(best, count)
             room -= count
     return here, steps
 
 
-def _turns(graph: JobGraph, best: int, unplaced: Sequence[int], pull: Sequence[float]) -> int:
+def _turns(weights: dict[int, float], best: int, unplaced: Sequence[int], pull: Sequence[float]) -> int:
     """Return how many replicas of the stage that pulls most are placed before another stage pulls more."""
     turns = unplaced[best]
-    for other in (best - 1, best + 1):
-        if 0 <= other < len(unplaced) and unplaced[other]:
-            faster = graph.edge_weight(best, other) - graph.edge_weight(best, best)
+    for other, weight in weights.items():
+        if other != best and unplaced[other]:
+            faster = weight - weights[best]
             # after n turns the pull of ``other`` has gained n ``faster`` on the best; ties go to the earlier stage
             ahead = pull[best] - pull[other]
             if faster > 0 and ahead < turns * faster:
@@ -267,14 +289,11 @@ def _turns(graph: JobGraph, best: int, unplaced: Sequence[int], pull: Sequence[f
     return turns
 
 
-def _heaviest(graph: JobGraph, unplaced: Sequence[int]) -> tuple[int, int] | None:
+def _heaviest(weights: _Weights, unplaced: Sequence[int]) -> tuple[int, int] | None:
     """Return the stages of the ends of the heaviest edge between unplaced replicas, None if there is no edge."""
-    edges = [
-        (first, second) for first in range(len(unplaced)) for second in (first, first + 1) if second < len(unplaced)
-    ]
-    possible = [(a, b) for a, b in edges if unplaced[a] and unplaced[b] and (a != b or unplaced[a] >= 2)]
-    heaviest = max(possible, key=lambda edge: graph.edge_weight(*edge), default=None)
-    return heaviest if heaviest is not None and graph.edge_weight(*heaviest) > 0 else None
+    edges = [(weight, a, b) for a, others in enumerate(weights) for b, weight in others.items() if a <= b and weight > 0]
+    possible = [edge for edge in edges if unplaced[edge[1]] and unplaced[edge[2]] >= (2 if edge[1] == edge[2] else 1)]
+    return max(possible, key=itemgetter(0))[1:] if possible else None
 
 
 _MOST_STAGES = 1_000_000  # packed in all rounds of the bisection

@@ -83,9 +83,9 @@ class Aside:
         if self.waiting is None or self.waiting.patience == 0 or index in self._waited:
             return False
         job, least_s = self.instance.jobs[index], self.least_s[index]
-        if job.gpus == 1 or job.graph.uniform_s(self.instance.slowest) <= self.waiting.threshold * least_s:
+        if job.gpus == 1 or self._is_good(index, placed, self.waiting):
             return False
-        if self._is_good(index, placed, self.waiting):
+        if job.graph.uniform_s(self.instance.slowest) <= self.waiting.threshold * least_s:
             return False
         patience_s = self.waiting.patience * job.predicted * least_s - (self.waited_s[index] if self.waited_s else 0.0)
         if patience_s <= 0:
@@ -332,17 +332,16 @@ class _Queue:
             heads = [
                 heap[0][:2]
                 for (pool, gpus, _), heap in self._heaps.items()
-                if heap
-                and (self._fits(heap[0][1], servers) if self._sliced else servers.fits(gpus or self._gpus(heap), pool))
+                if (self._fits(heap[0][1], servers) if self._sliced else servers.fits(gpus or self._gpus(heap), pool))
             ]
-            best = min(heads, default=None)
-            if best is None:
+            if not heads:
                 return None
+            best = min(heads)
             group = self._jobs[best[1]].group
             if group not in self._left or self._left[group]:
                 return best[1]
             # its group is at its limit: it does not keep others from starting
-            heapq.heappop(self._heaps[self._kinds[best[1]]])
+            self._take(best[1])
             heapq.heappush(self._full[group], best)
 
     def _gpus(self, heap: list[tuple[float, int]]) -> int:
@@ -356,8 +355,15 @@ class _Queue:
 
     def pop(self, job: int) -> None:
         """Take out the job that ``first`` named, which counts for its group until it leaves."""
-        heapq.heappop(self._heaps[self._kinds[job]])
+        self._take(job)
         self.count(job)
+
+    def _take(self, job: int) -> None:
+        """Take out the head of its heap; only heaps with jobs stay."""
+        heap = self._heaps[self._kinds[job]]
+        heapq.heappop(heap)
+        if not heap:
+            del self._heaps[self._kinds[job]]
 
     def count(self, job: int) -> None:
         """Count a job that runs."""

@@ -159,7 +159,11 @@ def fifo(
 
     ``slices``: of ``SLICE_RULES``, which places jobs on slices of GPUs.
     """
-    order = _at_release(lambda job, units, least_s: job.release_s, tick)
+
+    def order(own: Instance) -> _Ordered:
+        releases_s = [job.release_s for job in own.jobs]
+        return releases_s, releases_s, ()
+
     return _queued(instance, order, backfill, place, waiting, begun, tick, slices)
 
 

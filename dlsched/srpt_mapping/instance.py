@@ -26,7 +26,6 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -175,8 +174,10 @@ class Job(Part):
 
     def released(self, release_s: float) -> "Job":
         """Return the job with another release, which is valid, and with its graph."""
-        other = copy(self)
-        other.__dict__["release_s"] = release_s
+        other = Job.__new__(Job)
+        for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
+            object.__setattr__(other, name, getattr(self, name))
+        object.__setattr__(other, "__dict__", self.__dict__ | {"release_s": release_s})
         return other
 
     @property
