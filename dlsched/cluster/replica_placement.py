@@ -291,9 +291,10 @@ def _turns(weights: dict[int, float], best: int, unplaced: Sequence[int], pull: 
 
 def _heaviest(weights: _Weights, unplaced: Sequence[int]) -> tuple[int, int] | None:
     """Return the stages of the ends of the heaviest edge between unplaced replicas, None if there is no edge."""
-    edges = [(weight, a, b) for a, others in enumerate(weights) for b, weight in others.items() if a <= b and weight > 0]
-    possible = [edge for edge in edges if unplaced[edge[1]] and unplaced[edge[2]] >= (2 if edge[1] == edge[2] else 1)]
-    return max(possible, key=itemgetter(0))[1:] if possible else None
+    edges = [(weight, a, b) for a, others in enumerate(weights) for b, weight in others.items() if a <= b]
+    possible = [edge for edge in edges if unplaced[edge[1]] and unplaced[edge[2]] > (edge[1] == edge[2])]
+    weight, *ends = max(possible, key=itemgetter(0), default=(0.0, 0, 0))
+    return (ends[0], ends[1]) if weight > 0 else None
 
 
 _MOST_STAGES = 1_000_000  # packed in all rounds of the bisection

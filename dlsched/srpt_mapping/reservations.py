@@ -64,7 +64,7 @@ class _Profile:
         """Yield times after now in ascending order, and the GPUs that jobs which run give back then."""
         # a job that should have ended by now may end at any moment, but holds its GPUs now
         soon_s = float(np.nextafter(self._now_s, np.inf))
-        return ((max(end_s, soon_s), held) for end_s, held, _ in self._expected)
+        return ((max(-end, soon_s), -held) for end, held, _ in reversed(self._expected))
 
     def _make(self) -> None:
         """Make the arrays."""
@@ -163,7 +163,7 @@ class _ColumnProfile:
     def changes(self) -> list[tuple[float, int, Room]]:
         """Times, 1 where columns are given or -1, and which; not known before a job has a reservation."""
         soon_s = float(np.nextafter(self._now_s, np.inf))
-        return [(max(end_s, soon_s), 1, self._held[job]) for end_s, _, job in self._expected]
+        return [(max(-end, soon_s), 1, self._held[-job]) for end, _, job in reversed(self._expected)]
 
     def first(self, jobs: IntArray, ends_s: FloatArray) -> int | None:
         """As of ``_Profile``."""
@@ -242,7 +242,7 @@ class _ColumnProfile:
 
 
 _Expected = list[tuple[float, int, int]]
-"""Predicted end, GPUs and index of every job that runs, in order of the ends."""
+"""Predicted end, GPUs and index of every job that runs, all negative, in order: the one that ends first is the last."""
 
 
 def _in_order(change: tuple[float, int, Room]) -> tuple[float, int]:
@@ -317,8 +317,8 @@ def _run(
     """Run the queue to its end; ``lengths_s``: predicted seconds of every job on the empty servers, shape (I,)."""
     jobs, servers, gpus = aside.instance.jobs, aside.servers, np.array([job.gpus for job in aside.instance.jobs])
     running, ran = going_on(aside, begun) if begun is not None else ([], {})
-    expected: _Expected = sorted((_expected_s(aside, job, ran[job]), jobs[job].gpus, job) for _, job, _ in running)
-    expected_of = {each[2]: each for each in expected}
+    expected: _Expected = sorted((-_expected_s(aside, job, ran[job]), -jobs[job].gpus, -job) for _, job, _ in running)
+    expected_of = {-each[2]: each for each in expected}
     held = {job: trial.counted(job, ran[job].placement) for _, job, _ in running} if trial else {}
     left = trial.units.copy() if trial else []  # what is free by column
     for column, units in (each for room in held.values() for each in room):
@@ -338,6 +338,18 @@ def _run(
     for _, job, _ in running:
         slots[group_of[job]] -= 1
 
+    def start(job: int, fit: Tried, end_s: float) -> None:
+        ran[job] = JobRun(now_s, jobs[job].iterations * fit.iteration_s, fit.placement)
+        taken = servers.hold(jobs[job], fit.placement) if trial else servers.take_room(fit.room)
+        heapq.heappush(running, (now_s + ran[job].length_s, job, taken))
+        slots[group_of[job]] -= 1
+        expected_of[job] = -end_s, -jobs[job].gpus, -job
+        insort(expected, expected_of[job])
+        if trial:
+            held[job] = fit.room
+            for column, units in fit.room:
+                left[column] -= units
+
     while arriving or running:
         now_s = min(joins_s[arriving[-1]] if arriving else np.inf, running[0][0] if running else np.inf)
         while running and running[0][0] <= now_s:
@@ -347,16 +359,27 @@ def _run(
                 for column, units in held.pop(job):
                     left[column] += units
             slots[group_of[job]] += 1
-            del expected[bisect_left(expected, expected_of.pop(job))]
+            ended = expected_of.pop(job)
+            del expected[-1 if expected[-1] is ended else bisect_left(expected, ended)]
         joined = []
         while arriving and joins_s[arriving[-1]] <= now_s:
             joined.append(place_of[arriving.pop()])
+        if not joined and not len(queue):
+            continue
+        profile = _Profile(aside, gpus, now_s, expected)
+        if len(joined) == 1 and not len(queue) and not trial:
+            # it is alone: if it fits it starts, as nothing is reserved
+            job = int(order[joined[0]])
+            fit = profile.tried(job, now_s) if slots[group_of[job]] else None
+            if fit is not None:
+                tick()
+                start(job, fit, now_s + _planned_s(jobs[job], fit.iteration_s))
+                continue
         if joined:
             queue = np.sort(np.concatenate([queue, joined]))
-        if not len(queue) or not (servers.total or aside.instance.sliced):
+        if not (servers.total or aside.instance.sliced):
             continue
-        by_column = trial and _ColumnProfile(trial, now_s, left, expected, held)
-        profile = by_column or _Profile(aside, gpus, now_s, expected)
+        profile = _ColumnProfile(trial, now_s, left, expected, held) if trial else profile
         started, position, remaining = [], 0, reservations
         # in order: the next job that fits starts; those before it take the reservations that are left
         while position < len(queue) and (servers.total or aside.instance.sliced):
@@ -382,16 +405,7 @@ def _run(
                 continue
             end_s = now_s + _planned_s(jobs[job], fit.iteration_s)
             if profile.has(end_s, fit.room):
-                ran[job] = JobRun(now_s, jobs[job].iterations * fit.iteration_s, fit.placement)
-                taken = servers.hold(jobs[job], fit.placement) if trial else servers.take_room(fit.room)
-                heapq.heappush(running, (now_s + ran[job].length_s, job, taken))
-                slots[group_of[job]] -= 1
-                expected_of[job] = end_s, jobs[job].gpus, job
-                insort(expected, expected_of[job])
-                if trial:
-                    held[job] = fit.room
-                    for column, units in fit.room:
-                        left[column] -= units
+                start(job, fit, end_s)
                 profile.reserve(job, now_s, end_s, fit.room)
                 started.append(position - 1)
         if started:
