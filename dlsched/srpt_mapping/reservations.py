@@ -366,7 +366,7 @@ def _run(
             joined.append(place_of[arriving.pop()])
         if not joined and not len(queue):
             continue
-        profile = _Profile(aside, gpus, now_s, expected)
+        profile: _Profile | _ColumnProfile = _Profile(aside, gpus, now_s, expected)
         if len(joined) == 1 and not len(queue) and not trial:
             # it is alone: if it fits it starts, as nothing is reserved
             job = int(order[joined[0]])
