@@ -175,9 +175,7 @@ class Job(Part):
     def released(self, release_s: float) -> "Job":
         """Return the job with another release, which is valid, and with its graph."""
         other = Job.__new__(Job)
-        for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
-            object.__setattr__(other, name, getattr(self, name))
-        object.__setattr__(other, "__dict__", self.__dict__ | {"release_s": release_s})
+        other.__setstate__(self.__getstate__() | {"__dict__": self.__dict__ | {"release_s": release_s}})
         return other
 
     @property
