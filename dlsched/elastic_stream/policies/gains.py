@@ -7,28 +7,18 @@ tau(w), plus the pause that a change costs. Jobs are admitted in order while the
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise, product
-from typing import NamedTuple
 
 import numpy as np
 
 from dlsched.allocation.cost_table import CostTable
-from dlsched.allocation.heuristics import climb, double_greedily, doubles, increase_greedily, increases
+from dlsched.allocation.heuristics import double_greedily, increase_greedily
 from dlsched.allocation.knapsack import solve_knapsack
-from dlsched.core.arrays import FloatArray, IntArray
+from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
-from dlsched.elastic_stream.policies.orders import MANY, Order, fifo, fitting, fitting_rows, order_named, ranked
-from dlsched.elastic_stream.simulation.view import LARGEST_PAIRS, Arrays, View, too_many_pairs
-
-VERY_MANY = 1024
-"""Number of present jobs from which an event looks only at those whose units may change."""
-
-_EVENTS, _BAND, _MOST_STEPS, _SLACK = (
-    200,
-    1.02,
-    32,
-    1e-12,
-)  # until all jobs are looked at; how far gains may drift; rounding
+from dlsched.elastic_stream.policies.orders import MANY, Order, fifo, fitting, fitting_rows, key_kind, order_named, ranked
+from dlsched.elastic_stream.simulation.queue_stream import Rule
+from dlsched.elastic_stream.simulation.view import LARGEST_PAIRS, View, too_many_pairs
 
 Algorithm = Callable[[CostTable, int], IntArray | None]
 
@@ -55,58 +45,20 @@ def allocate(costs: Mapping[int, Mapping[int, float]], units: int, algorithm: Al
     return dict(zip(costs, counts[chosen].tolist(), strict=True))
 
 
-class _Division(NamedTuple):
-    """Rows of the jobs with a choice, in order; owner, seconds per epoch of each pair; costs; where steps lead; pairs chosen."""
-
-    rows: IntArray
-    of: IntArray
-    times_s: FloatArray
-    table: CostTable
-    following: IntArray
-    chosen: IntArray
-
-    def edges(self, least: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """By job: the least of ``least`` on its way to the pair chosen, and that of ``most`` on the way beyond it."""
-        at = self.table.first.copy()
-        taken, beyond = np.full(len(at), np.inf), np.full(len(at), np.inf)
-        while len(going := np.flatnonzero(at != self.chosen)):
-            pairs = at[going]
-            taken[going] = np.minimum(taken[going], least[pairs])
-            beyond[going] = np.minimum(beyond[going], most[pairs])
-            at[going] = self.following[pairs]
-        return taken, np.minimum(beyond, most[at])
-
-    def gains(self, costs: FloatArray) -> FloatArray:
-        """Saving per added unit of the step from each pair, -inf where none leads on."""
-        units = np.where(self.following < 0, 1, self.table.counts[self.following] - self.table.counts)
-        return np.where(self.following < 0, -np.inf, (costs - costs[self.following]) / units)
-
-
-def _costs(
-    some: Arrays, of: IntArray, counts: IntArray, times_s: FloatArray, left: FloatArray, pause_s: FloatArray
-) -> FloatArray:
-    """Weight x seconds that the jobs, the rows of ``some``, would still take on each count."""
-    pauses_s = np.where(counts == some.held[of], pause_s[of], some.restart_s[of])
-    return some.weight[of] * (left[of] * times_s + pauses_s)
-
-
 class _Resizing:
-    """Resizes the jobs at every event: one algorithm divides the units among the admitted jobs.
-
-    Among very many jobs it looks, until ``_until_s``, only at those that come or change, and at those of which some step may
-    come to gain from ``_low`` to ``_high``. Steps of the others gain more and are taken, or less and are not: as long as all
-    units are given away by steps from ``_low`` on, and none above ``_high`` is refused, that is what looking at all comes to.
-    (If units stay idle both are 0.)
-    """
+    """Resizes the jobs at every event: one algorithm divides the units among the admitted jobs."""
 
     clairvoyant = False
-    _lead: Callable[[CostTable], IntArray] | None = None
-    """Where the algorithm's steps lead; a job with a single count then just takes its units."""
 
     def __init__(self, order: Order, counts: Callable[[View, int], Sequence[int]], algorithm: Algorithm) -> None:
         self._order, self._counts, self._algorithm = order, counts, algorithm
-        self._low = self._high = self._since_s = 0.0
-        self._until_s, self._events = -1.0, 0
+
+    @property
+    def rule(self) -> Rule | None:
+        """What ``gain_loop`` needs to serve without asking; None with other classes."""
+        if type(self) not in (Doubling, Marginal):
+            return None
+        return Rule(key_kind(self._order), _smallest, self._order, self._counts, isinstance(self, Doubling))
 
     def decide(self, view: View) -> dict[int, int]:
         """Allocate all units anew."""
@@ -123,71 +75,21 @@ class _Resizing:
     def _decide_arrays(self, view: View) -> dict[int, int]:
         """Decide on arrays."""
         arrays = view.arrays
-        if not self._events:
-            self._since_s = view.passed_s
-        self._events += 1
-        if view.passed_s <= self._until_s:
-            units, rows = arrays.held.copy(), np.flatnonzero(arrays.near)
-            free = view.units - int(units.sum() - units[rows].sum())
-            rows = rows[ranked(view, self._order, arrays.take(rows), arrays.least[rows])]
-            near = self._divide(view, rows, free, units, near=True)
-            if near is not None and (units.sum() == view.units or not self._high):
-                gains = near.gains(near.table.costs)
-                taken, beyond = near.edges(gains, gains)
-                if taken.min() >= self._low and beyond.max() <= self._high:
-                    return arrays.changes(units)
         units, rows = np.zeros_like(arrays.held), ranked(view, self._order, arrays, arrays.least)
         rows = rows[fitting_rows(arrays.least[rows], view.units)]
-        divided = self._divide(view, rows, view.units, units)
-        self._until_s = -1.0
-        if divided is not None and VERY_MANY <= len(rows) == len(units):
-            self._settle(view, divided, bool(units.sum() == view.units))
+        if len(rows):
+            starts, counts, times_s = arrays.pairs(rows, self._counts)
+            some, of = arrays.take(rows), np.repeat(np.arange(len(rows)), np.diff(starts))
+            pauses_s = np.where(counts == some.held[of], some.pause_s[of], some.restart_s[of])
+            costs = some.weight[of] * (some.left[of] * times_s + pauses_s)
+            chosen = self._algorithm(CostTable(starts, counts, costs), view.units)
+            assert chosen is not None
+            units[rows] = counts[chosen]
         return arrays.changes(units)
 
-    def _divide(self, view: View, rows: IntArray, free: int, units: IntArray, near: bool = False) -> _Division | None:
-        """Divide free units among jobs, by row; None if there is nothing to choose."""
-        arrays = view.arrays
-        units[rows] = arrays.least[rows]
-        free -= int(units[rows].sum())
-        if self._lead is not None:
-            rows = rows[arrays.choices[rows] > 1]
-        if not len(rows) or free < 0:
-            return None
-        starts, counts, times_s = arrays.pairs(rows, self._counts)
-        some, of = arrays.take(rows), np.repeat(np.arange(len(rows)), np.diff(starts))
-        table = CostTable(starts, counts, _costs(some, of, counts, times_s, some.left, some.pause_s))
-        free += int(units[rows].sum())
-        following = table.first if self._lead is None else self._lead(table)
-        chosen = climb(table, free, following) if near else self._algorithm(table, free)
-        assert chosen is not None
-        units[rows] = counts[chosen]
-        return _Division(rows, of, times_s, table, following, chosen)
 
-    def _settle(self, view: View, all_jobs: _Division, whole: bool) -> None:
-        """Note which jobs' steps stay far from the last gain until so many events have passed."""
-        arrays, table = view.arrays, all_jobs.table
-        span_s = _EVENTS * (view.passed_s - self._since_s) / self._events
-        if self._lead is None or table.pairs > _MOST_STEPS * table.jobs:
-            return
-        exact = all_jobs.gains(table.costs)
-        taken, beyond = all_jobs.edges(exact, exact)
-        low, high = sorted((float(taken.min()), float(beyond.max())))
-        # With idle units all steps that gain are taken: those count whose gain may come to be another side of 0.
-        self._low, self._high = (low / _BAND, high * _BAND) if whole else (0.0, 0.0)
-        if not (low > 0 and high < math.inf if whole else beyond.max() <= 0):
-            return
-        # Pauses pass first, then work is done: between now and then a gain is largest and least at one of three moments.
-        some = arrays.take(all_jobs.rows)
-        left, pairs = some.left, (some, all_jobs.of, table.counts, all_jobs.times_s)
-        some.ahead_s = span_s
-        paused, later = (_costs(*pairs, moment, some.pause_s) for moment in (left, some.left))
-        gains = [exact, all_jobs.gains(paused), all_jobs.gains(later)]
-        slack = _SLACK * (table.costs + paused)
-        slack += slack[all_jobs.following]
-        taken, beyond = all_jobs.edges(np.min(gains, axis=0) - slack, np.max(gains, axis=0) + slack)
-        arrays.near[:] = 0
-        arrays.near[all_jobs.rows[(taken <= self._high) | (beyond >= self._low)]] = 1
-        self._until_s = view.passed_s + span_s
+def _smallest(view: View, job: int) -> int:
+    return view.allowed(job)[0]
 
 
 class Doubling(_Resizing):
@@ -202,7 +104,6 @@ class Doubling(_Resizing):
 
     def __init__(self) -> None:
         super().__init__(fifo, doubling_counts, double_greedily)
-        self._lead = doubles
 
 
 class Marginal(_Resizing):
@@ -221,7 +122,6 @@ class Marginal(_Resizing):
 
     def __init__(self, order: str = "fifo") -> None:
         super().__init__(order_named(order), useful_counts, increase_greedily)
-        self._lead = increases
 
 
 class Myopic(_Resizing):

@@ -79,6 +79,11 @@ def order_named(name: str) -> Order:
     return ORDERS[name]
 
 
+def key_kind(order: Order) -> int:
+    """How a loop computes the order's keys."""
+    return ATTAINED if order is las else FALLING if order is srpt else STATIC
+
+
 def fitting(view: View, order: Order, sizes: Mapping[int, int]) -> list[int]:
     """Jobs whose sizes fit together, in order; a job that does not fit is skipped."""
     jobs, free = [], view.units
@@ -197,8 +202,7 @@ class Queue:
         """What the simulator needs to serve without asking; None once asked, or with other classes."""
         if self._line is not None or type(self) is not Queue or type(self._size) not in (Fixed, Fastest, Knee):
             return None
-        order = ATTAINED if self._order is las else FALLING if self._falls else STATIC
-        return Rule(order, self._size, self._order)
+        return Rule(key_kind(self._order), self._size, self._order)
 
     def decide(self, view: View) -> dict[int, int]:
         """Admit the jobs that fit, in order; stop running jobs that no longer fit behind them."""

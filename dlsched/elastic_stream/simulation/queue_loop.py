@@ -35,7 +35,7 @@ Ended = tuple[int, float, float, int]  # a period: position of the job, start, e
 Entry = tuple[float, int]  # key and position of a job
 
 
-def _left(run: Queued, now: float) -> float:
+def left_of(run: Queued, now: float) -> float:
     """Epochs that a job has left to its real end."""
     if run.units:
         elapsed = now - run.since
@@ -44,7 +44,7 @@ def _left(run: Queued, now: float) -> float:
     return run.left
 
 
-def _key(run: Queued, order: int, now: float, stopped: bool) -> float:
+def job_key(run: Queued, order: int, now: float, stopped: bool) -> float:
     """Key of a job now, or its key once it is stopped."""
     if order == STATIC:
         return run.key
@@ -56,7 +56,7 @@ def _key(run: Queued, order: int, now: float, stopped: bool) -> float:
     pause = run.restart if run.started else 0.0
     if run.units and not stopped:
         pause = max(0.0, run.pause - (now - run.since))
-    return (pause + (_left(run, now) + run.hidden) * run.time) / run.weight
+    return (pause + (left_of(run, now) + run.hidden) * run.time) / run.weight
 
 
 def _sort_again(jobs: Sequence[Queued], order: int, running: list[Entry], state: list[int], now: float) -> None:
@@ -64,7 +64,7 @@ def _sort_again(jobs: Sequence[Queued], order: int, running: list[Entry], state:
     first = state[_FAR]
     for index in range(first, len(running)):
         job = running[index][1]
-        key = _key(jobs[job], order, now, False)
+        key = job_key(jobs[job], order, now, False)
         jobs[job].place = key
         running[index] = (key, job)
     # Few jobs have passed another since the last event: they are inserted, unless that takes many moves.
@@ -242,15 +242,15 @@ def _fill(
         gain += _admit(jobs, order, running, waiting, filled, state, stopped, changes, event, best, shift, most, now)
 
 
-def _stop(run: Queued, now: float) -> bool:
+def stop(run: Queued, now: float) -> bool:
     """End the period of a job before its work is done; return whether the job made progress in it."""
     elapsed = now - run.since
-    run.left = _left(run, now)
+    run.left = left_of(run, now)
     run.attained += run.units * elapsed
     return elapsed - run.pause > IDLE * elapsed
 
 
-def _start(run: Queued, now: float) -> float:
+def start(run: Queued, now: float) -> float:
     """Begin a period of a job; return its end."""
     run.pause = run.restart if run.started else 0.0
     run.started = 1
@@ -326,7 +326,7 @@ def serve(
             if jobs[job].work == 0.0:
                 continue  # a job without work ends at once
             present += 1
-            entry = (_key(jobs[job], order, now, False), job)
+            entry = (job_key(jobs[job], order, now, False), job)
             if state[_FREE] < jobs[job].size and (
                 entry[0] + shift > max(most, running[-1][0])
                 or not _fits(jobs, order, running, state, entry, shift, most, now)
@@ -338,7 +338,7 @@ def serve(
                 )
                 _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, most, now)
         for entry in stopped:  # jobs stopped in this event wait from now on, with the key of a stopped job
-            _wait(jobs, waiting, filled, (_key(jobs[entry[1]], order, now, True), entry[1]))
+            _wait(jobs, waiting, filled, (job_key(jobs[entry[1]], order, now, True), entry[1]))
         stopped.clear()
         for job in changes:  # end the period of each job that changed, and begin a new one if it runs
             run = jobs[job]
@@ -349,11 +349,11 @@ def serve(
                 stale += 1
                 if now > run.since:
                     ended.append((job, run.since, now, run.units))
-                barren = 0 if _stop(run, now) else barren + 1
+                barren = 0 if stop(run, now) else barren + 1
             stamps += 1
             run.units, run.since, run.stamp = held, now, stamps
             if held:
-                heappush(ends, (_start(run, now), stamps, job))
+                heappush(ends, (start(run, now), stamps, job))
         changes.clear()
         if stale > FEW + len(ends) // 2:  # drop stale ends, so that the heap stays linear in the jobs
             ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
@@ -372,4 +372,6 @@ def serve(
     yield ended, now, came, present, barren
 
 
-PARTS = (_left, _key, _sort_again, _is_known, _fits, _turn, _admit, _wait, _fill, _stop, _start, left_after, end_after)
+PARTS = (
+    left_of, job_key, _sort_again, _is_known, _fits, _turn, _admit, _wait, _fill, stop, start, left_after, end_after
+)

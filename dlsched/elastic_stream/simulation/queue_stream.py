@@ -1,4 +1,4 @@
-"""Streams of policies that serve jobs in an order on individual sizes: ``queue_loop`` on columns; messages of simulations.
+"""Streams of policies that one loop serves, ``queue_loop`` or ``gain_loop``, on columns; messages of simulations.
 
 For streams without ticks whose policy is asked at arrivals and ends only. They equal the simulator's, bit for bit.
 """
@@ -14,6 +14,7 @@ from dlsched.core.errors import PolicyError
 from dlsched.core.imports import compiled
 from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.instance import Instance
+from dlsched.elastic_stream.simulation import gain_loop
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING, FALLING_APART, STATIC, PresentJob, Queued
 from dlsched.elastic_stream.simulation.queue_loop import PARTS, serve
 from dlsched.elastic_stream.simulation.view import Policy, View
@@ -46,12 +47,22 @@ COMPILED_FROM = 50_000
 _KINDS = 4096  # of speeds remembered at once
 
 
+_LONGEST = 4096  # useful counts of a law, of which each is a pair
+
+
 class Rule(NamedTuple):
-    """How a policy serves: a kind of key of ``queue_loop``, a job's size, and its key if keys are static."""
+    """How a policy serves: a kind of key, a job's size, its key if keys are static; if it resizes jobs, the counts, how it steps."""
 
     order: int
     size: Callable[[View, int], int]
     key: Callable[[View, int, int], float]
+    counts: Callable[[View, int], Sequence[int]] | None = None
+    doubles: bool = False
+
+    def serves(self, instance: Instance) -> bool:
+        """Whether a loop serves the stream: not where policies refuse too many pairs of job and count."""
+        laws = () if self.counts is None or self.doubles else (job for job in instance.jobs if job.speed_law)
+        return all(len(job.useful_counts(instance.units)) <= _LONGEST for job in laws)
 
 
 class QueueStream:
@@ -72,17 +83,25 @@ class QueueStream:
         jobs, keep, tick = self._instance.jobs, self._keep, self._tick
         tick()
         order = self._rule.order
-        if order == FALLING and self._instance.weighted:
+        if order == FALLING and (self._instance.weighted or self._rule.counts is not None):
             order = FALLING_APART
         arriving = sorted(range(len(jobs)), key=[job.arrival_s for job in jobs].__getitem__)
         first_s = jobs[arriving[0]].arrival_s
-        columns, kinds = columns_of(self._instance, self._rule)
-        loop = compiled(serve, *PARTS) if len(jobs) >= COMPILED_FROM else None
-        if loop is None:
-            turns = serve(list(map(Queued, *columns)), arriving, order, self._instance.units, kinds)
+        units, fast = self._instance.units, len(jobs) >= COMPILED_FROM
+        columns, kinds, pairs = columns_of(self._instance, self._rule)
+        if self._rule.counts is None:
+            loop = compiled(serve, *PARTS) if fast else None
+            if loop is None:
+                turns = serve(list(map(Queued, *columns)), arriving, order, units, kinds)
+            else:
+                turns = loop(records(columns), np.array(arriving), order, units, kinds)
         else:
-            turns = loop(records(columns), np.array(arriving), order, self._instance.units, kinds)
-        del columns, arriving
+            climb = compiled(gain_loop.divide, *gain_loop.PARTS) if fast else None
+            if climb is None:
+                turns = gain_loop.divide(list(map(Queued, *columns)), arriving, order, units, *pairs)
+            else:
+                turns = climb(records(columns), np.array(arriving), order, units, *map(np.array, pairs))
+        del columns, arriving, pairs
         for ended, now, self._came, self._present, barren in turns:
             self._passed_s = now - first_s
             for period in ended:
@@ -95,15 +114,20 @@ class QueueStream:
         self.events = 2 * len(jobs)
 
 
-def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int]:
-    """Columns of ``Queued`` with the data of all jobs, and the number of different sizes."""
+Pairs = tuple[list[int], list[float], list[int]]
+"""Counts, their seconds per epoch, and the pair that a step leads to, -1 where there is none."""
+
+
+def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int, Pairs]:
+    """Columns of ``Queued`` with the data of all jobs, the number of different sizes, and pairs of resized jobs."""
     jobs, run = instance.jobs, PresentJob(0, 0.0, 0.0, {}, 0.0)
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
     works = [job.work for job in jobs]
-    sizes, times, keys, numbers = [], [], [], {0: 0}
-    alike: dict[object, tuple[int, float, dict[int, float]]] = {}  # by speeds: size, its time, times asked for
+    sizes, times, keys, firsts, numbers = [], [], [], [], {0: 0}
+    pairs: Pairs = [], [], []
+    alike: dict[object, tuple[int, float, dict[int, float], int]] = {}  # by speeds: size, its time, times asked for, pair
     for index, (job, work) in enumerate(zip(jobs, works, strict=True)):
-        size, time_s, key = 0, 0.0, 0.0
+        size, time_s, key, first = 0, 0.0, 0.0, 0
         if work:
             kind = job.epoch_time_s or (job.speed_law, job.max_gpus)
             if kind not in alike:
@@ -111,18 +135,31 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
                     alike.clear()
                 run.times = {}
                 size = rule.size(view, index)
-                alike[kind] = size, job.speed.epoch_time_s(size), run.times
-            size, time_s, run.times = alike[kind]
+                alike[kind] = size, job.speed.epoch_time_s(size), run.times, len(pairs[0])
+                if rule.counts is not None:
+                    _add_pairs(pairs, [(count, view.epoch_time_s(index, count)) for count in rule.counts(view, index)], rule)
+            size, time_s, run.times, first = alike[kind]
             if rule.order == STATIC:
                 key = rule.key(view, index, size)
         sizes.append(size)
         times.append(time_s)
         keys.append(key)
+        firsts.append(first)
     arrivals = [job.arrival_s for job in jobs]
     hidden = [job.epochs - work for job, work in zip(jobs, works, strict=True)]
-    kinds = [numbers.setdefault(size, len(numbers)) for size in sizes]
+    kinds = firsts if rule.counts else [numbers.setdefault(size, len(numbers)) for size in sizes]
     restarts, weights = [job.restart_s for job in jobs], [job.weight for job in jobs]
-    return [arrivals, works, hidden, sizes, kinds, times, restarts, weights, keys, works], len(numbers)
+    return [arrivals, works, hidden, sizes, kinds, times, restarts, weights, keys, works], len(numbers), pairs
+
+
+def _add_pairs(pairs: Pairs, new: list[tuple[int, float]], rule: Rule) -> None:
+    """Append the pairs of a job's counts."""
+    begin = len(pairs[0])
+    place = {count: begin + index for index, (count, _) in enumerate(new)}
+    for index, (count, time_s) in enumerate(new, begin + 1):
+        following = place.get(2 * count, -1) if rule.doubles else index if index < begin + len(new) else -1
+        for column, value in zip(pairs, (count, time_s, following), strict=True):
+            column.append(value)  # type: ignore[arg-type]
 
 
 def records(columns: Sequence[Sequence[float]]) -> NDArray[np.void]:

@@ -95,7 +95,7 @@ def run(
         raise UsageError(where="every_s", found=every_s, allowed=f"at least 1e-9 of the last arrival, {last_s}")
     rule = getattr(policy, "rule", None) if instance.tick_s is None and every_s is None else None
     simulation: QueueStream | _Simulation
-    if isinstance(rule, Rule):
+    if isinstance(rule, Rule) and rule.serves(instance):
         simulation = QueueStream(instance, policy, rule, keep, tick)
     else:
         simulation = _Simulation(instance, policy, keep, every_s, tick)

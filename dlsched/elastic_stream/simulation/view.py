@@ -195,7 +195,7 @@ LARGEST_PAIRS = 2**18
 """Most pairs of a job and a count that are considered at once."""
 
 _FEW = 4096  # pairs of gone jobs that may be kept, besides as many as there are of present jobs
-_WHOLE = ("job", "held", "least", "most", "choices", "base", "many", "near")
+_WHOLE = ("job", "held", "least", "most", "choices", "base", "many")
 _REAL = ("rest", "hidden", "since", "pause", "time", "attained", "restart", "arrival", "weight")
 _ROW = np.dtype([(name, np.int64) for name in _WHOLE] + [(name, np.float64) for name in _REAL])
 
@@ -226,7 +226,6 @@ class Arrays:
     least = _Column[IntArray]("least")  # smallest allowed count
     most = _Column[IntArray]("most")  # largest allowed count
     choices = _Column[IntArray]("choices")  # number of allowed counts
-    near = _Column[IntArray]("near")  # 1 of jobs that come or change; a policy may write 0
     arrival_s = _Column[FloatArray]("arrival")
     weight = _Column[FloatArray]("weight")
     restart_s = _Column[FloatArray]("restart")  # pause that the next change of units costs
@@ -235,7 +234,6 @@ class Arrays:
         self._view = view
         self._table = np.zeros(64, dtype=_ROW)
         self._order: list[tuple[float, int]] = []  # arrival and position of each row
-        self.ahead_s = 0.0  # seconds from now, for values that change with time
         self._gone: list[int] = []  # rows of jobs that went since the table was last looked at
         # jobs whose pairs are kept: counts and times, each job's from ``base`` on
         self._counts_of: Callable[[View, int], Sequence[int]] | None = None
@@ -318,7 +316,7 @@ class Arrays:
 
     @property
     def _elapsed_s(self) -> FloatArray:
-        return self._view.since_s(self._now["since"]) + self.ahead_s
+        return self._view.since_s(self._now["since"])
 
     def _keep_pairs(self, rows: IntArray, counts: Callable[[View, int], Sequence[int]], limit: int | None) -> None:
         """Look up counts and times of jobs; UsageError if there are too many."""
@@ -344,7 +342,7 @@ class Arrays:
             self._table = np.concatenate((self._table, np.zeros_like(self._table)))
         row = len(self._order)
         self._order.append((view.arrival_s(job), job))
-        first = job, 0, allowed[0], allowed[-1], len(allowed), -1, 0, 1, run.remaining, run.hidden
+        first = job, 0, allowed[0], allowed[-1], len(allowed), -1, 0, run.remaining, run.hidden
         self._table[row] = *first, 0.0, 0.0, 1.0, 0.0, 0.0, view.arrival_s(job), view.weight(job)
         if run.started:
             self.change(run)
@@ -353,7 +351,7 @@ class Arrays:
         """Update the row of a job that has changed its units."""
         row = self._table[self._row(run.job)]
         row["held"], row["rest"], row["since"], row["pause"] = run.units, run.remaining, run.since, run.pause_s
-        row["time"], row["attained"], row["restart"], row["near"] = run.time_s, run.attained, run.restart_s, 1
+        row["time"], row["attained"], row["restart"] = run.time_s, run.attained, run.restart_s
 
     def remove(self, job: int) -> None:
         """Remove the row of a job that has gone."""

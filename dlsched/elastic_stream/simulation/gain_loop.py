@@ -1,0 +1,274 @@
+"""The loop for policies that resize all jobs by gain per unit at every event: clock, steps, pauses.
+
+It gives the streams of ``policies.gains.Doubling`` and ``Marginal`` as the simulator plays them: the same operations on the
+same floats. Numba compiles it for long streams (``core.imports``).
+
+A job has pairs of a count and seconds per epoch, from its smallest count on; ``following`` leads from a pair to another of
+the job, and what such a step saves per added unit is its gain. The policy takes the steps of largest gain that fit. Between two
+passes over all jobs an event looks at *near* jobs only: those that came or changed, and those of which a step may come to
+gain from ``low`` to ``high`` until ``until``. All steps of other jobs gain more and are taken, or less and are not. As
+long as units run out on steps from ``low`` on, and all steps above ``high`` fit, a pass over all jobs would decide the same.
+If units stay idle both are 0.
+
+Of the columns of ``Queued``, ``size`` is the smallest count, ``kind`` its pair, ``time`` that of the units held, ``runs`` the
+pair that the job shall have, -1 for none, and ``changed`` says whether the job is near (1), far (0) or gone (-1).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush, heapreplace
+
+from dlsched.core.gap import ROUNDING
+from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING_APART, FEW, IDLE, Queued
+from dlsched.elastic_stream.simulation.queue_loop import PARTS as QUEUE_PARTS
+from dlsched.elastic_stream.simulation.queue_loop import Ended, job_key, left_of, start, stop
+
+_SETTLED_FROM, _SPAN, _BAND = 32, 16, 1.02  # jobs from which some may be far; jobs for an event to until; drift of gains
+_TRIES = 3  # of a pass with a band, each wider by _WIDER, before one without
+_WIDER = 1.5
+_SLACK = 1e-12  # rounding of costs
+_MOMENTS = 256  # between two yields
+
+Pairs = Sequence[int]
+Times = Sequence[float]
+
+
+def _pause(run: Queued, now: float) -> float:
+    """Seconds that are left of the pause of a job that keeps its units."""
+    return max(0.0, run.pause - (now - run.since)) if run.units else 0.0
+
+
+def _gain(run: Queued, counts: Pairs, times_s: Times, at: int, to: int, left: float, pause: float) -> float:
+    """Weighted seconds saved per unit by the step from one pair to another."""
+    restart = run.restart if run.started else 0.0
+    cost = run.weight * (left * times_s[at] + (pause if counts[at] == run.units else restart))
+    saved = cost - run.weight * (left * times_s[to] + (pause if counts[to] == run.units else restart))
+    return saved / (counts[to] - counts[at])
+
+
+def _key(run: Queued, order: int, times_s: Times, now: float) -> float:
+    """Key of a job in the order of admission, at its smallest count."""
+    if order != FALLING_APART:
+        return job_key(run, order, now, False)
+    pause = _pause(run, now) if run.units == run.size else run.restart if run.started else 0.0
+    return (pause + (left_of(run, now) + run.hidden) * times_s[run.kind]) / run.weight
+
+
+def _climb(
+    jobs: Sequence[Queued],
+    counts: Pairs,
+    times_s: Times,
+    following: Pairs,
+    some: list[int],
+    order: int,
+    free: int,
+    band: list[float],
+    edge: list[float],
+    now: float,
+) -> bool:
+    """Divide free units among some jobs; False if the steps of the band, at most as many as are free, do not decide.
+
+    ``edge``: least gain of the band that is taken, largest that is refused, and the units that stay idle.
+    """
+    low, high = band[0], band[1]
+    steps = [(0.0, 0.0, 0) for _ in range(0)]
+    # Above the band all steps are taken; the first step of each job that lies in it is a candidate.
+    for job in some:
+        run = jobs[job]
+        left, pause, at = left_of(run, now) + run.hidden, _pause(run, now), run.kind
+        free -= run.size
+        while following[at] >= 0:
+            to = following[at]
+            gain = _gain(run, counts, times_s, at, to, left, pause)
+            if gain <= high:
+                if gain > 0 and gain >= low:
+                    steps.append((-gain, _key(run, order, times_s, now), job))
+                break
+            free -= counts[to] - counts[at]
+            at = to
+        run.runs = at
+    if free < 0:
+        return False
+    heapify(steps)
+    edge[0], edge[1] = math.inf, -math.inf
+    while len(steps) and free:
+        negated, key, job = steps[0]
+        run = jobs[job]
+        to = following[run.runs]
+        added = counts[to] - counts[run.runs]
+        if added > free:  # nor will it fit later
+            edge[1] = max(edge[1], -negated)
+            heappop(steps)
+            continue
+        edge[0] = min(edge[0], -negated)
+        free -= added
+        run.runs = to
+        gain = 0.0
+        if following[to] >= 0:
+            gain = _gain(run, counts, times_s, to, following[to], left_of(run, now) + run.hidden, _pause(run, now))
+        if gain > 0 and gain >= low:
+            heapreplace(steps, (-gain, key, job))
+        else:
+            heappop(steps)
+    edge[2] = free
+    return free == 0 or low == 0
+
+
+def _is_far(
+    run: Queued, counts: Pairs, times_s: Times, following: Pairs, band: list[float], now: float, until: float
+) -> bool:
+    """Whether no step of a job that keeps its units comes to gain from low to high until then."""
+    if counts[run.runs] != run.units:
+        return False
+    # Pauses pass first, then work is done: between now and then a gain is largest and least at one of three moments.
+    left, pause = left_of(run, now) + run.hidden, _pause(run, now)
+    later, shorter = left_of(run, until) + run.hidden, _pause(run, until)
+    at, to = run.kind, following[run.kind]
+    while to >= 0:
+        slack = _SLACK * run.weight * (left * (times_s[at] + times_s[to]) + 2 * (pause + run.restart))
+        first = _gain(run, counts, times_s, at, to, left, pause)
+        second = _gain(run, counts, times_s, at, to, left, shorter)
+        third = _gain(run, counts, times_s, at, to, later, shorter)
+        if at == run.runs:
+            return max(first, second, third) + slack < band[0]
+        if min(first, second, third) - slack <= band[1]:
+            return False
+        at, to = to, following[to]
+    return True
+
+
+def _admitted(
+    jobs: Sequence[Queued], times_s: Times, here: list[int], order: int, units: int, now: float
+) -> list[int]:
+    """The jobs whose smallest counts fit together, in order; one that does not fit is skipped."""
+    entries = [(_key(jobs[job], order, times_s, now), job) for job in here]
+    entries.sort()
+    some = [0 for _ in range(0)]
+    for _, job in entries:
+        if jobs[job].size <= units:
+            units -= jobs[job].size
+            some.append(job)
+        else:
+            jobs[job].runs = -1
+    return some
+
+
+def _comes_on(jobs: Sequence[Queued], here: list[int], now: float) -> bool:
+    """Whether some running job is past its pause."""
+    for job in here:
+        run = jobs[job]
+        if run.changed >= 0 and run.units and (now - run.since) * (1 - IDLE) > run.pause:
+            return True
+    return False
+
+
+def divide(
+    jobs: Sequence[Queued],
+    arriving: Sequence[int],
+    order: int,
+    units: int,
+    counts: Pairs,
+    times_s: Times,
+    following: Pairs,
+) -> Iterator[tuple[list[Ended], float, int, int, int]]:
+    """Serve all jobs, which arrive in the order ``arriving``; yields what ``queue_loop.serve`` does.
+
+    ``least``: smallest counts of all jobs present, in all. ``here`` and ``near`` may
+    still hold jobs that are gone.
+    """
+    ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job)
+    ended, changes = [(0, 0.0, 0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
+    here, near = [0 for _ in range(0)], [0 for _ in range(0)]
+    band, edge = [0.0, 0.0], [0.0, 0.0, 0.0]
+    zero, now, until = jobs[arriving[0]].arrival, 0.0, -math.inf
+    count = [0, 0]  # periods in a row without progress, units of far jobs; in a list, as Numba loses track of such numbers
+    came = present = stale = stamps = event = least = 0
+    while came < len(arriving) or present:
+        while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
+            heappop(ends)
+            stale -= 1
+        end = ends[0][0] if len(ends) else math.inf
+        now = min(end, jobs[arriving[came]].arrival if came < len(arriving) else math.inf)
+        latest = now + ROUNDING * now  # ends and arrivals up to here are part of this event
+        event += 1
+        while len(ends) and ends[0][0] <= latest:  # jobs that end
+            end, stamp, job = heappop(ends)
+            run = jobs[job]
+            if run.stamp != stamp:
+                stale -= 1
+                continue
+            now = max(now, end)
+            ended.append((job, run.since, end, run.units))
+            if run.changed == 0:
+                count[1] -= run.units
+            run.changed = -1
+            present -= 1
+            least -= run.size
+            count[0] = 0
+        while came < len(arriving) and jobs[arriving[came]].arrival <= latest:  # jobs that arrive
+            job = arriving[came]
+            now = max(now, jobs[job].arrival)
+            came += 1
+            if jobs[job].work == 0.0:
+                continue  # a job without work ends at once
+            jobs[job].changed = 1
+            here.append(job)
+            near.append(job)
+            present += 1
+            least += jobs[job].size
+        decided = False
+        if now <= until and least <= units:
+            near = [job for job in near if jobs[job].changed == 1]
+            decided = _climb(jobs, counts, times_s, following, near, order, units - count[1], band, edge, now)
+        some = near
+        if not decided:  # a pass over all jobs, by bands about the last one
+            here = [job for job in here if jobs[job].changed >= 0]
+            some = here if least <= units else _admitted(jobs, times_s, here, order, units, now)
+            tries = 0
+            while not _climb(jobs, counts, times_s, following, some, order, units, band, edge, now):
+                tries += 1
+                band[0], band[1] = (band[0] / _WIDER, band[1] * _WIDER) if tries < _TRIES else (0.0, math.inf)
+            some, until, count[1] = here, -math.inf, 0
+            near.clear()
+            whole = edge[2] == 0
+            if present >= _SETTLED_FROM and least <= units and (edge[0] < math.inf if whole else edge[1] <= 0):
+                until = now + (now - zero) / event * max(1, present // _SPAN)
+                band[0], band[1] = (edge[0] / _BAND, max(edge[0], edge[1]) * _BAND) if whole else (0.0, 0.0)
+                for job in here:
+                    run = jobs[job]
+                    run.changed = 0 if _is_far(run, counts, times_s, following, band, now, until) else 1
+                    if run.changed:
+                        near.append(job)
+                    else:
+                        count[1] += run.units
+        for job in some:
+            run = jobs[job]
+            if run.units != (counts[run.runs] if run.runs >= 0 else 0):
+                changes.append((run.arrival, job))
+        changes.sort()
+        for _, job in changes:  # end the period of each job that changes, and begin a new one if it runs
+            run = jobs[job]
+            if run.units:
+                stale += 1
+                if now > run.since:
+                    ended.append((job, run.since, now, run.units))
+                count[0] = 0 if stop(run, now) else count[0] + 1
+            stamps += 1
+            run.units, run.since, run.stamp = 0, now, stamps
+            if run.runs >= 0:
+                run.units, run.time = counts[run.runs], times_s[run.runs]
+                heappush(ends, (start(run, now), stamps, job))
+        changes.clear()
+        if stale > FEW + len(ends) // 2:  # drop stale ends, so that the heap stays linear in the jobs
+            ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
+            heapify(ends)
+            stale = 0
+        if count[0] > BARREN and _comes_on(jobs, here, now):
+            count[0] = 0
+        if count[0] > BARREN or event % _MOMENTS == 0:
+            yield ended, now, came, present, count[0]
+            ended.clear()
+    yield ended, now, came, present, count[0]
+
+
+PARTS = (*QUEUE_PARTS, _pause, _gain, _key, _climb, _is_far, _admitted, _comes_on)
