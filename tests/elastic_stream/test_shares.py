@@ -1,12 +1,16 @@
 """Policies whose events touch only what changes make the streams of a pass over all jobs at every event, bit for bit."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
-from dlsched.elastic_stream import fast_simulation, generate, simulate
+from dlsched.core.errors import PolicyError
+from dlsched.elastic_stream import fast_simulation, generate, run, simulate
 from dlsched.elastic_stream.checker import check
 from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Speeds, Weighed, share, worth_it
 from dlsched.elastic_stream.policies import ORDERS, Doubling, EqualShare, Marginal, gains, orders
+from dlsched.elastic_stream.simulation import gain_loop, queue_stream, simulator
 
 from .streams import drawn, stream
 
@@ -115,20 +119,70 @@ def test_units_that_may_stay_idle_spare_restarts(seed):
     assert changes[1] < changes[0]
 
 
-@pytest.mark.parametrize("make", [Doubling, *(lambda order=order: Marginal(order) for order in ORDERS)])
-def test_steps_near_the_last_gain_decide_as_all_do(make, monkeypatch):
-    """Streams with pauses, weights, early ends, ties and ticks; where steps are of one unit and where they are not."""
+class AskedDoubling(Doubling):
+    """Doubling that the simulator asks at every event."""
+
+
+class AskedMarginal(Marginal):
+    """Marginal gain that the simulator asks at every event."""
+
+
+GAINS = [
+    (Doubling, AskedDoubling),
+    *((lambda order=order: Marginal(order), lambda order=order: AskedMarginal(order)) for order in ORDERS),
+]
+
+
+def periods_of(instance, policy):
+    """All periods in the order in which they end, and arrivals and ends."""
+    periods = []
+    return run(instance, policy, lambda *period: periods.append(period)), periods
+
+
+@pytest.mark.parametrize(("make", "asked"), GAINS, ids=["doubling", *ORDERS])
+@pytest.mark.parametrize("fast", [False, pytest.param(True, marks=pytest.mark.long)], ids=["interpreted", "compiled"])
+def test_steps_near_the_last_gain_decide_as_all_do(make, asked, fast, monkeypatch):
+    """Streams with pauses, weights, early ends and ties; steps of one unit and others; where most wait, where units are idle."""
+    if fast and importlib.util.find_spec("numba") is None:
+        pytest.skip("Numba is not installed")
+    monkeypatch.setattr(queue_stream, "COMPILED_FROM", 1 if fast else 10**9)
+    assert make().rule is not None and asked().rule is None
     streams = [drawn(seed, jobs=60) for seed in range(9)]
-    streams += [drawn(seed, jobs=40).model_copy(update={"tick_s": 5.0}) for seed in range(2)]
     streams += [
         generate(preset=each, jobs=120, gpus=units, seed=1, load=load, weights=weights)
         for each, weights in (("poisson", None), ("search", "1,2"), ("resnet110", None))
-        for units, load in ((24, 1.5), (64, 0.9))
+        for units, load in ((24, 1.5), (64, 0.9), (160, 3.0))
     ]
-    monkeypatch.setattr(gains, "MANY", 10**9)
-    expected = [simulate(instance, make()).periods for instance in streams]
-    for many, events in ((1, 5), (4, 40), (10**9, 1)):
-        monkeypatch.setattr(gains, "MANY", min(many, 3))
-        monkeypatch.setattr(gains, "VERY_MANY", many)
-        monkeypatch.setattr(gains, "_EVENTS", events)
-        assert [simulate(instance, make()).periods for instance in streams] == expected
+    expected = [periods_of(instance, asked()) for instance in streams]
+    for settled_from, span in ((1, 1), (4, 8)) if not fast else ((32, 16),):
+        monkeypatch.setattr(gain_loop, "_SETTLED_FROM", settled_from)
+        monkeypatch.setattr(gain_loop, "_SPAN", span)
+        assert [periods_of(instance, make()) for instance in streams] == expected
+
+
+@pytest.mark.parametrize("make", [Doubling, Marginal])
+def test_arrays_decide_as_one_by_one(make, monkeypatch):
+    """With ticks, where no loop serves."""
+    streams = [drawn(seed, jobs=40).model_copy(update={"tick_s": 5.0}) for seed in range(4)]
+    made = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(gains, "MANY", many)
+        made.append([simulate(instance, make()).periods for instance in streams])
+    assert made[0] == made[1]
+
+
+def test_restarts_for_ever_are_named_alike(monkeypatch):
+    """At the first period that ends in its pause, if no other job comes on, by the loop and by the simulator."""
+    for module in (queue_stream, gain_loop, simulator):
+        monkeypatch.setattr(module, "BARREN", 0)
+    refused = 0
+    for seed in range(40):
+        instance, found = drawn(seed, restart_s=30.0), []
+        for policy in (Marginal(), AskedMarginal()):
+            try:
+                found.append(periods_of(instance, policy))
+            except PolicyError as error:
+                found.append(str(error).replace("Asked", ""))
+        assert found[0] == found[1]
+        refused += "in a row that ended in their pause" in str(found[0])
+    assert refused

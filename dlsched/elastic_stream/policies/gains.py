@@ -4,7 +4,6 @@ A job's cost on w units is its weight times the seconds it would still take if i
 tau(w), plus the pause that a change costs. Jobs are admitted in order while their smallest counts fit; the others wait.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise, product
 
@@ -16,7 +15,16 @@ from dlsched.allocation.knapsack import solve_knapsack
 from dlsched.core.arrays import IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
-from dlsched.elastic_stream.policies.orders import MANY, Order, fifo, fitting, fitting_rows, key_kind, order_named, ranked
+from dlsched.elastic_stream.policies.orders import (
+    MANY,
+    Order,
+    fifo,
+    fitting,
+    fitting_rows,
+    key_kind,
+    order_named,
+    ranked,
+)
 from dlsched.elastic_stream.simulation.queue_stream import Rule
 from dlsched.elastic_stream.simulation.view import LARGEST_PAIRS, View, too_many_pairs
 

@@ -23,9 +23,12 @@ from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING_APART
 from dlsched.elastic_stream.simulation.queue_loop import PARTS as QUEUE_PARTS
 from dlsched.elastic_stream.simulation.queue_loop import Ended, job_key, left_of, start, stop
 
-_SETTLED_FROM, _SPAN, _BAND = 32, 16, 1.02  # jobs from which some may be far; jobs for an event to until; drift of gains
-_TRIES = 3  # of a pass with a band, each wider by _WIDER, before one without
-_WIDER = 1.5
+_SETTLED_FROM, _SPAN, _BAND = (
+    32,
+    16,
+    1.01,
+)  # jobs from which some may be far; jobs for an event to until; drift of gains
+_TRIES, _WIDER = 8, 1.03  # of a pass with a band, each wider on one side, before one without
 _SLACK = 1e-12  # rounding of costs
 _MOMENTS = 256  # between two yields
 
@@ -87,6 +90,7 @@ def _climb(
             free -= counts[to] - counts[at]
             at = to
         run.runs = at
+    edge[2] = free
     if free < 0:
         return False
     heapify(steps)
@@ -114,12 +118,12 @@ def _climb(
     return free == 0 or low == 0
 
 
-def _is_far(
-    run: Queued, counts: Pairs, times_s: Times, following: Pairs, band: list[float], now: float, until: float
-) -> bool:
-    """Whether no step of a job that keeps its units comes to gain from low to high until then."""
+def _look_ahead(run: Queued, counts: Pairs, times_s: Times, following: Pairs, now: float, until: float) -> None:
+    """Bound, until then, the gains of the steps that a job takes, from below, and of the next one, from above."""
+    run.place, run.beyond = math.inf, -math.inf
     if counts[run.runs] != run.units:
-        return False
+        run.place = -math.inf
+        return
     # Pauses pass first, then work is done: between now and then a gain is largest and least at one of three moments.
     left, pause = left_of(run, now) + run.hidden, _pause(run, now)
     later, shorter = left_of(run, until) + run.hidden, _pause(run, until)
@@ -130,16 +134,13 @@ def _is_far(
         second = _gain(run, counts, times_s, at, to, left, shorter)
         third = _gain(run, counts, times_s, at, to, later, shorter)
         if at == run.runs:
-            return max(first, second, third) + slack < band[0]
-        if min(first, second, third) - slack <= band[1]:
-            return False
+            run.beyond = max(first, second, third) + slack
+            return
+        run.place = min(run.place, min(first, second, third) - slack)
         at, to = to, following[to]
-    return True
 
 
-def _admitted(
-    jobs: Sequence[Queued], times_s: Times, here: list[int], order: int, units: int, now: float
-) -> list[int]:
+def _admitted(jobs: Sequence[Queued], times_s: Times, here: list[int], order: int, units: int, now: float) -> list[int]:
     """The jobs whose smallest counts fit together, in order; one that does not fit is skipped."""
     entries = [(_key(jobs[job], order, times_s, now), job) for job in here]
     entries.sort()
@@ -181,7 +182,10 @@ def divide(
     here, near = [0 for _ in range(0)], [0 for _ in range(0)]
     band, edge = [0.0, 0.0], [0.0, 0.0, 0.0]
     zero, now, until = jobs[arriving[0]].arrival, 0.0, -math.inf
-    count = [0, 0]  # periods in a row without progress, units of far jobs; in a list, as Numba loses track of such numbers
+    count = [
+        0,
+        0,
+    ]  # periods in a row without progress, units of far jobs; in a list, as Numba loses track of such numbers
     came = present = stale = stamps = event = least = 0
     while came < len(arriving) or present:
         while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
@@ -216,18 +220,32 @@ def divide(
             near.append(job)
             present += 1
             least += jobs[job].size
-        decided = False
-        if now <= until and least <= units:
-            near = [job for job in near if jobs[job].changed == 1]
-            decided = _climb(jobs, counts, times_s, following, near, order, units - count[1], band, edge, now)
-        some = near
-        if not decided:  # a pass over all jobs, by bands about the last one
-            here = [job for job in here if jobs[job].changed >= 0]
-            some = here if least <= units else _admitted(jobs, times_s, here, order, units, now)
-            tries = 0
-            while not _climb(jobs, counts, times_s, following, some, order, units, band, edge, now):
-                tries += 1
-                band[0], band[1] = (band[0] / _WIDER, band[1] * _WIDER) if tries < _TRIES else (0.0, math.inf)
+        close = now <= until and least <= units  # whether the near jobs decide
+        here = here if close else [job for job in here if jobs[job].changed >= 0]
+        near = [job for job in near if jobs[job].changed == 1]
+        some = near if close else here if least <= units else _admitted(jobs, times_s, here, order, units, now)
+        free, tries = units - count[1] if close else units, 0
+        while not _climb(jobs, counts, times_s, following, some, order, free, band, edge, now):
+            tries += 1
+            if tries == _TRIES or band[1] == 0:  # all jobs, without a band
+                if close:
+                    here = [job for job in here if jobs[job].changed >= 0]
+                    close, some, free = False, here, units
+                band[0], band[1] = 0.0, math.inf
+                continue
+            if edge[2] < 0:
+                band[1] *= _WIDER
+            else:
+                band[0] /= _WIDER
+            if close:
+                for job in here:
+                    run = jobs[job]
+                    if run.changed == 0 and (run.place <= band[1] or run.beyond >= band[0]):
+                        run.changed = 1
+                        near.append(job)
+                        count[1] -= run.units
+                        free += run.units
+        if not close:
             some, until, count[1] = here, -math.inf, 0
             near.clear()
             whole = edge[2] == 0
@@ -236,7 +254,8 @@ def divide(
                 band[0], band[1] = (edge[0] / _BAND, max(edge[0], edge[1]) * _BAND) if whole else (0.0, 0.0)
                 for job in here:
                     run = jobs[job]
-                    run.changed = 0 if _is_far(run, counts, times_s, following, band, now, until) else 1
+                    _look_ahead(run, counts, times_s, following, now, until)
+                    run.changed = 1 if run.place <= band[1] or run.beyond >= band[0] else 0
                     if run.changed:
                         near.append(job)
                     else:
@@ -271,4 +290,4 @@ def divide(
     yield ended, now, came, present, count[0]
 
 
-PARTS = (*QUEUE_PARTS, _pause, _gain, _key, _climb, _is_far, _admitted, _comes_on)
+PARTS = (*QUEUE_PARTS, _pause, _gain, _key, _climb, _look_ahead, _admitted, _comes_on)

@@ -373,5 +373,17 @@ def serve(
 
 
 PARTS = (
-    left_of, job_key, _sort_again, _is_known, _fits, _turn, _admit, _wait, _fill, stop, start, left_after, end_after
+    left_of,
+    job_key,
+    _sort_again,
+    _is_known,
+    _fits,
+    _turn,
+    _admit,
+    _wait,
+    _fill,
+    stop,
+    start,
+    left_after,
+    end_after,
 )

@@ -51,7 +51,7 @@ _LONGEST = 4096  # useful counts of a law, of which each is a pair
 
 
 class Rule(NamedTuple):
-    """How a policy serves: a kind of key, a job's size, its key if keys are static; if it resizes jobs, the counts, how it steps."""
+    """How a policy serves: a kind of key, a job's size, its key if keys are static; if it resizes jobs, to which counts."""
 
     order: int
     size: Callable[[View, int], int]
@@ -125,7 +125,9 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
     works = [job.work for job in jobs]
     sizes, times, keys, firsts, numbers = [], [], [], [], {0: 0}
     pairs: Pairs = [], [], []
-    alike: dict[object, tuple[int, float, dict[int, float], int]] = {}  # by speeds: size, its time, times asked for, pair
+    alike: dict[
+        object, tuple[int, float, dict[int, float], int]
+    ] = {}  # by speeds: size, its time, times asked for, pair
     for index, (job, work) in enumerate(zip(jobs, works, strict=True)):
         size, time_s, key, first = 0, 0.0, 0.0, 0
         if work:
@@ -137,7 +139,8 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
                 size = rule.size(view, index)
                 alike[kind] = size, job.speed.epoch_time_s(size), run.times, len(pairs[0])
                 if rule.counts is not None:
-                    _add_pairs(pairs, [(count, view.epoch_time_s(index, count)) for count in rule.counts(view, index)], rule)
+                    counts = rule.counts(view, index)
+                    _add_pairs(pairs, counts, [view.epoch_time_s(index, count) for count in counts], rule.doubles)
             size, time_s, run.times, first = alike[kind]
             if rule.order == STATIC:
                 key = rule.key(view, index, size)
@@ -152,14 +155,14 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
     return [arrivals, works, hidden, sizes, kinds, times, restarts, weights, keys, works], len(numbers), pairs
 
 
-def _add_pairs(pairs: Pairs, new: list[tuple[int, float]], rule: Rule) -> None:
+def _add_pairs(pairs: Pairs, counts: Sequence[int], times_s: Sequence[float], doubles: bool) -> None:
     """Append the pairs of a job's counts."""
     begin = len(pairs[0])
-    place = {count: begin + index for index, (count, _) in enumerate(new)}
-    for index, (count, time_s) in enumerate(new, begin + 1):
-        following = place.get(2 * count, -1) if rule.doubles else index if index < begin + len(new) else -1
-        for column, value in zip(pairs, (count, time_s, following), strict=True):
-            column.append(value)  # type: ignore[arg-type]
+    place = {count: index for index, count in enumerate(counts, begin)}
+    nexts = (2 * count for count in counts) if doubles else (*counts[1:], 0)
+    pairs[0].extend(counts)
+    pairs[1].extend(times_s)
+    pairs[2].extend(place.get(count, -1) for count in nexts)
 
 
 def records(columns: Sequence[Sequence[float]]) -> NDArray[np.void]:
