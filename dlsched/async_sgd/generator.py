@@ -16,7 +16,7 @@ preset          what it is
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from dlsched.cluster.published import (
 )
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.arrays import FloatArray
-from dlsched.core.elementary import exp, four_digits, log, whole
+from dlsched.core.elementary import drawing_below, exp, four_digits, log, uniforms, whole
 
 Fields = dict[str, Any]  # of a job, without its id
 
@@ -147,7 +147,7 @@ def generate(
         name=f"{preset}-{jobs}x{total}-seed{seed}",
         source="\n".join(sources),
         nodes=total,
-        jobs=[{"id": f"j{index}", **job, **most} for index, job in enumerate(drawn)],
+        jobs=[{"id": f"j{index}"} | job | most for index, job in enumerate(drawn)],
     )
 
 
@@ -178,47 +178,53 @@ def assumed_update_s(parameter_bytes: float) -> float:
     return _UPDATE_PASSES * parameter_bytes / _MEMORY_BYTES_PER_S
 
 
-def _work(generator: "np.random.Generator") -> tuple[float, float, float]:
-    """Epochs, the logarithm of the examples of one, and those of a mini-batch."""
-    epochs, log_examples = generator.uniform(*_EPOCHS), generator.uniform(*_LOG_DATASET)
-    return epochs, log_examples, float(_BATCHES[int(generator.integers(len(_BATCHES)))])
+def _drawn(generator: "np.random.Generator", jobs: int, *spans: tuple[float, float]) -> list[FloatArray]:
+    """Three numbers of every job, its epochs, the logarithm of the examples of one, and those of a mini-batch."""
+    random, batch = generator.random, drawing_below(generator, len(_BATCHES))
+    *numbers, batches = np.array([(random(), random(), random(), random(), random(), batch()) for _ in range(jobs)]).T
+    return [*map(uniforms, numbers, (*spans, _EPOCHS, _LOG_DATASET)), _examples(batches)]
+
+
+def _examples(batches: FloatArray) -> FloatArray:
+    return np.array(_BATCHES, dtype=np.float64)[batches.astype(np.int64)]
 
 
 def _network(generator: "np.random.Generator", jobs: int) -> list[Fields]:
-    uniform = generator.uniform
-    drawn = [(uniform(*_LOG_S), uniform(0.125, 0.5), uniform(0, 0.1), *_work(generator)) for _ in range(jobs)]
-    log_s, transfer, update, *work = np.array(drawn).T
+    log_s, transfer, update, *work = _drawn(generator, jobs, _LOG_S, (0.125, 0.5), (0, 0.1))
     transfer_s = exp(log_s) * transfer
     return _jobs(exp(log_s), transfer_s, transfer_s * update, work)
 
 
 def _update(generator: "np.random.Generator", jobs: int) -> list[Fields]:
-    uniform = generator.uniform
-    drawn = [(uniform(*_LOG_S), uniform(0.125, 0.5), uniform(0, 0.1), *_work(generator)) for _ in range(jobs)]
-    log_s, update, transfer, *work = np.array(drawn).T
+    log_s, update, transfer, *work = _drawn(generator, jobs, _LOG_S, (0.125, 0.5), (0, 0.1))
     update_s = exp(log_s) * update
     return _jobs(exp(log_s), update_s * transfer, update_s, work)
 
 
 def _compute(generator: "np.random.Generator", jobs: int) -> list[Fields]:
-    uniform = generator.uniform
-    drawn = [(uniform(*_LOG_S), uniform(0, 0.001), uniform(0, 0.001), *_work(generator)) for _ in range(jobs)]
-    log_s, transfer, update, *work = np.array(drawn).T
+    log_s, transfer, update, *work = _drawn(generator, jobs, _LOG_S, (0, 0.001), (0, 0.001))
     return _jobs(exp(log_s), exp(log_s) * transfer, exp(log_s) * update, work)
 
 
 def _mixed(generator: "np.random.Generator", jobs: int) -> list[Fields]:
     """Independent figures; one update in four takes no time."""
-    drawn, servers = [], []
+    random, batch = generator.random, drawing_below(generator, len(_BATCHES))
+    shards = drawing_below(generator, int(_SHARDS[1] - _SHARDS[0]) + 1)
+
+    drawn = []
     for _ in range(jobs):
-        logs = [generator.uniform(*each) for each in (_LOG_BANDWIDTH, _LOG_BYTES)]
-        logs.append(generator.uniform(*_LOG_UPDATE_S) if generator.random() < 0.75 else -math.inf)
-        drawn.append((*logs, generator.uniform(*_LOG_S), *_work(generator)))
-        servers.append(_servers(generator))
-    log_bandwidth, log_bytes, log_update, log_s, *work = np.array(drawn).T
-    bandwidth = exp(log_bandwidth)
-    found = _jobs(exp(log_s), exp(log_bytes) / bandwidth, exp(log_update), work, bandwidth)
-    return [job | each for job, each in zip(found, servers, strict=True)]
+        times = random(), random(), random() if random() < 0.75 else math.nan
+        drawn.append((*times, random(), random(), random(), batch(), random() < 1 / 3, shards()))
+    *numbers, batches, half, servers = np.array(drawn).T
+    spans = (_LOG_BANDWIDTH, _LOG_BYTES, _LOG_UPDATE_S, _LOG_S, _EPOCHS, _LOG_DATASET)
+    log_bandwidth, log_bytes, log_update, log_s, *work = map(uniforms, numbers, spans)
+    bandwidth, update_s = exp(log_bandwidth), exp(np.where(np.isnan(log_update), -math.inf, log_update))
+    of_servers = {
+        "shards": (servers.astype(np.int64) + int(_SHARDS[0])).tolist(),
+        "duplex": ["half" if each else "full" for each in half.tolist()],
+    }
+    work.append(_examples(batches))
+    return _jobs(exp(log_s), exp(log_bytes) / bandwidth, update_s, work, bandwidth, of_servers)
 
 
 def _jobs(
@@ -227,8 +233,9 @@ def _jobs(
     update_s: FloatArray,
     work: Sequence[FloatArray],
     bandwidth: FloatArray | float = NETWORK_BYTES_PER_S[10],
+    of_servers: Mapping[str, list[Any]] | None = None,
 ) -> list[Fields]:
-    """Jobs with one full-duplex server and these seconds for a mini-batch, each of shape (J,), as are those of ``_work``."""
+    """Jobs with these seconds for a mini-batch and this work, each of shape (J,); with one full-duplex server by default."""
     epochs, log_examples, batches = work
     columns = {
         "epochs": four_digits(epochs),
@@ -239,9 +246,8 @@ def _jobs(
         "compute_s": four_digits(compute_s),
         "update_s": four_digits(update_s),
     }
-    return [
-        dict(zip(columns, row, strict=True)) for row in zip(*(each.tolist() for each in columns.values()), strict=True)
-    ]
+    lists = {name: each.tolist() for name, each in columns.items()} | dict(of_servers or {})
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
 def _servers(generator: "np.random.Generator") -> Fields:

@@ -23,7 +23,7 @@ from dlsched.cluster.all_reduce import Link, halving_doubling
 from dlsched.cluster.speeds import SpeedTable
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.arrays import FloatArray
-from dlsched.core.elementary import exp, float_power, four_digits, log, log_uniform, whole
+from dlsched.core.elementary import exp, float_power, four_digits, log, log_uniform, uniforms, whole
 from dlsched.ring_allocation.instance import RANGES, Instance, Job
 
 Drawn = tuple[str, dict[str, Any]]
@@ -103,9 +103,10 @@ def _mixed(generator: "np.random.Generator", jobs: int, max_gpus: int) -> Iterat
     """Steps per epoch x (compute / w + all-reduce of the gradients)."""
     least, most = map(log, _MODEL_BYTES)
     ends = ((least, most), (200.0, 5000.0), _EPOCHS)
-    drawn = [(generator.standard_normal(), *[generator.uniform(low, high) for low, high in ends]) for _ in range(jobs)]
-    normal, of_bytes, steps, epochs = np.array(drawn).T
-    compute_s, gradient_bytes = exp(normal), exp(of_bytes)
+    normal, random = generator.standard_normal, generator.random
+    logs, *drawn = np.array([(normal(), random(), random(), random()) for _ in range(jobs)]).T
+    of_bytes, steps, epochs = map(uniforms, drawn, ends)
+    compute_s, gradient_bytes = exp(logs), exp(of_bytes)
     counts = range(1, max_gpus + 1)
     columns = [steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK)) for w in counts]
     return _of_rows(epochs, counts, columns)
@@ -160,8 +161,8 @@ def _concave(generator: "np.random.Generator", max_gpus: int) -> Drawn:
 def _adversarial(generator: "np.random.Generator", jobs: int, max_gpus: int) -> Iterator[Drawn]:
     """Times that halve from one power of two to the next, and are a little above the lower one in between."""
     ends = ((1.0, 3.0), (0.0, 0.05), (0.01, 0.2), _EPOCHS)
-    drawn = [[generator.uniform(low, high) for low, high in ends] for _ in range(jobs)]
-    exponents, serial, humps, epochs = np.array(drawn).T
+    drawn = generator.random((jobs, len(ends))).T
+    exponents, serial, humps, epochs = map(uniforms, drawn, ends)
     base = np.array([float_power(10, each) for each in exponents.tolist()])
     # powers of two halve the parallel part; all counts in between are a hump above the lower power
     counts, columns = range(1, max_gpus + 1), []
