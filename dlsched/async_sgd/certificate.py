@@ -202,7 +202,7 @@ def least_values(instance: Instance, table: CostTable, price: float) -> tuple[Fl
     surely_more = np.flatnonzero(within & (savings_s - slack_s > price))
     np.maximum.at(first, owner[surely_more], surely_more + 1)
     surely_less = np.flatnonzero(within & (savings_s + slack_s < price))
-    decided = counts[last] == [instance.most(job) for job in range(table.jobs)]
+    decided = counts[last] == instance.most_fitting
     decided[owner[surely_less]] = True
     np.minimum.at(last, owner[surely_less], surely_less)
 
@@ -228,7 +228,7 @@ def _values(times_s: FloatArray, error_s: FloatArray, further: IntArray, price: 
 def _usable(instance: Instance, price: float) -> BoolArray:
     """Mark the jobs whose numbers are all moderate, without underflow, so that the error bound holds."""
     networks = instance.networks
-    positive = [[job.parameter_bytes > 0 for job in instance.jobs], [job.update_s > 0 for job in instance.jobs]]
+    positive = [instance.column(field) > 0 for field in ("parameter_bytes", "update_s")]
     underflown = ((networks.demands == 0) & positive).any(axis=0)
     numbers = np.concatenate((networks.delays[np.newaxis], networks.demands, instance.batches[np.newaxis]))
     return np.asarray(moderate(np.array([price])) & moderate(numbers).all(axis=0) & ~underflown)

@@ -68,7 +68,7 @@ def _rates(instance: Instance, nodes: IntArray) -> FloatArray:
     compute_s, moved, bandwidth, update_s, shards = map(
         instance.column, ("compute_s", "parameter_bytes", "bandwidth_bytes_per_s", "update_s", "shards")
     )
-    half = np.array([job.duplex == "half" for job in instance.jobs])
+    half = instance.half_duplex
     each_s = moved / bandwidth / shards
     demands, copies = (
         (np.where(half, 2 * each_s, each_s), update_s / shards),

@@ -56,7 +56,7 @@ def levels(instance: Instance, gain: Callable[[Step], FloatArray], *, least: flo
     """
     rates = _Rates(instance.networks)
     jobs = np.arange(len(instance.jobs), dtype=np.int32)
-    most = np.array([instance.most(job) for job in range(len(jobs))], dtype=np.int64)
+    most = instance.most_fitting
     batches, spare = instance.batches, instance.nodes - len(jobs)
     waits = (rates.networks.demands > 0).any(axis=0)
     if min(spare, sum((most[~waits & (batches > 0)] - 1).tolist())) > LARGEST_TABLE:

@@ -88,7 +88,7 @@ def proportional(instance: Instance, *, tick: Tick = no_tick) -> Allocation | No
     times = np.array([job.batches * job.cycle_s for job in instance.jobs])
     times /= max(1.0, float(times.max()))
     nodes = np.ones(len(times), dtype=np.int64)
-    room = np.array([instance.most(job) - 1 for job in range(len(times))], dtype=np.int64)
+    room = instance.most_fitting - 1
     remaining = instance.nodes - len(times)
     while remaining and (open_ := np.flatnonzero((room > 0) & (times > 0))).size:
         shares = remaining * (times[open_] / times[open_].sum())

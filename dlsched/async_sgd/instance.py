@@ -19,7 +19,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
 
@@ -31,7 +30,7 @@ from dlsched.core.part import Data, Part
 from dlsched.core.ranges import LARGEST_COUNT, MODERATE, Range, Ranges
 
 if TYPE_CHECKING:
-    from dlsched.core.arrays import FloatArray, IntArray
+    from dlsched.core.arrays import BoolArray, FloatArray, IntArray
     from dlsched.queueing.network import Networks
 
 RANGES: Ranges = {
@@ -189,10 +188,17 @@ class Instance(InstanceFile):
         return np.asarray(found)
 
     def column(self, field: str) -> "FloatArray":
-        """A number of every job; shape (J,)."""
+        """A number of every job, made when first asked for; shape (J,)."""
         import numpy as np
 
-        return np.fromiter((vars(job)[field] for job in self.jobs), dtype=np.float64, count=len(self.jobs))
+        if field not in self._columns:
+            numbers = map(itemgetter(field), map(vars, self.jobs))  # half the time of a property of each
+            self._columns[field] = np.fromiter(numbers, dtype=np.float64, count=len(self.jobs))
+        return self._columns[field]
+
+    @cached_property
+    def _columns(self) -> "dict[str, FloatArray]":
+        return {}
 
     @cached_property
     def most_nodes(self) -> "IntArray":
@@ -203,17 +209,24 @@ class Instance(InstanceFile):
         return np.fromiter(counts, dtype=np.int64, count=len(self.jobs))
 
     @cached_property
-    def networks(self) -> "Networks":
-        """The networks of the jobs as arrays, in their order."""
+    def most_fitting(self) -> "IntArray":
+        """``most`` of every job; shape (J,)."""
+        return self.most_nodes.clip(max=max(1, self.nodes - len(self.jobs) + 1))
+
+    @cached_property
+    def half_duplex(self) -> "BoolArray":
+        """Whether every job's links carry one direction at a time; shape (J,)."""
         import numpy as np
 
+        return np.array([job.duplex == "half" for job in self.jobs])
+
+    @cached_property
+    def networks(self) -> "Networks":
+        """The networks of the jobs as arrays, in their order."""
         from dlsched.queueing.network import from_columns
 
-        rows = map(itemgetter(*_COLUMNS), map(vars, self.jobs))  # half the time of a property of each
-        flat = np.fromiter(chain.from_iterable(rows), dtype=np.float64, count=len(_COLUMNS) * len(self.jobs))
-        compute_s, moved_bytes, bandwidth, update_s, shards = np.ascontiguousarray(flat.reshape(-1, len(_COLUMNS)).T)
-        half = np.array([job.duplex == "half" for job in self.jobs])
-        return from_columns(compute_s, moved_bytes / bandwidth, update_s, shards, half)
+        compute_s, moved_bytes, bandwidth, update_s, shards = map(self.column, _COLUMNS)
+        return from_columns(compute_s, moved_bytes / bandwidth, update_s, shards, self.half_duplex)
 
     @property
     def capacity(self) -> int:
