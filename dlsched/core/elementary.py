@@ -430,7 +430,8 @@ def four_digits(value: FloatsT) -> FloatsT:
     # m 10^-k with m of four digits; powers of ten up to 10^22 are exact, so that one operation rounds correctly
     plain = np.where((value > 1e-15) & (value < 1e15), value, 1.0)
     k = 3 - np.floor(np.log10(plain)).astype(np.int64)
-    up, down = 10.0 ** np.maximum(k, 0), 10.0 ** np.maximum(-k, 0)
+    powers = np.array([float(10**power) for power in range(19)])
+    up, down = powers[np.maximum(k, 0)], powers[np.maximum(-k, 0)]
     scaled = plain * up / down
     m = np.rint(scaled)
     found = m * down / up
