@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import field_path, shown
@@ -130,66 +130,39 @@ def _parsed(text: str) -> tuple[Json, bool]:
 def parse_by_entries(
     text: str, entry_of: Callable[[Mapping[str, object], str], Callable[[Json], object] | None]
 ) -> dict[str, object] | None:
-    """Parse an object, each entry of its lists by itself, so that plain data of one entry are in memory at a time.
+    """Parse an object as ``json_pieces`` writes it, its lists line by line: plain data of one entry are in memory at a time.
 
-    ``entry_of``: from the fields before a list, and its key, to what makes an entry of plain data; None: the list is plain.
-    None: the text needs the closer look of ``parse_json``, or an entry was refused.
+    ``entry_of``: from the fields beside the lists, and the key of one, to what makes an entry of plain data; None: it stays so.
+    None: the text is written in another way or needs the closer look of ``parse_json``, or an entry was refused.
     """
     from pydantic_core import from_json  # many commands write files and read none
 
-    keys, place, lines = 0, 0, True
-
-    def count(found: dict[str, Json]) -> dict[str, Json]:
-        nonlocal keys
-        keys += len(found)
-        return found
-
-    def next_entry() -> tuple[Json, int]:
-        """The entry here, and its end; in half the time if it is the rest of a line, as ``json_pieces`` writes it."""
-        nonlocal keys, lines
-        end = text.find(",\n", place) if lines else -1
-        try:
-            value: Json = from_json(text[place : max(end, place)], cache_strings="keys")
-        except ValueError:
-            lines = False
-            return scan(text, place)
-        keys += _keys(value)
-        return value, end
-
-    def passed(letters: str, start: int) -> str:
-        """The letter after blanks, which must be one of these; ``place`` is then behind it and further blanks."""
-        nonlocal place
-        found = around(text, start)
-        if found is None or found[1] not in letters:
-            raise ValueError
-        place = found.end()
-        return found[1]
-
-    scan, around = json.JSONDecoder(object_hook=count).raw_decode, re.compile(r"[ \t\n\r]*([{\[:,}\]])[ \t\n\r]*").match
-    data: dict[str, object] = {}
-    try:
-        passed("{", 0)
-        while text[place] == '"':
-            key, end = scan(text, place)
-            passed(":", end)
-            entry = entry_of(data, key) if text[place] == "[" else None
-            if entry is None:
-                data[key], end = scan(text, place)
-            else:
-                # the list of instances: one entry after the other
-                entries = data[key] = list[object]()
-                passed("[", place)
-                while True:
-                    value, end = next_entry()
-                    entries.append(entry(value))
-                    if passed(",]", end) == "]":
-                        break
-                end = place
-            if passed(",}", end) == "}":
-                return data if place == len(text) and _all_keys(text, keys + len(data)) else None
-    except (ValueError, IndexError, TypeError, RecursionError):
+    spans, outside, place = dict[str, tuple[int, int]](), list[str](), 0
+    for opening in re.finditer(r'\n "(\w+)": \[\n', text):
+        outside.append(text[place : opening.end()])
+        place = text.find("\n ]", opening.end())
+        spans[opening[1]] = opening.end(), place
+    if not spans or (-1 in (place, *(end for _, end in spans.values()))):
         return None
-    return None
+    head = "".join([*outside, text[place:]])
+    try:
+        data: dict[str, object] = json.loads(head)
+        keys = _keys(cast(Json, data))
+        for key, (begin, end) in spans.items():
+            if data[key] != [] or head.count(f'"{key}"') > 1:
+                return None
+            make, entries = entry_of(data, key), list[object]()
+            while begin < end:
+                stop = text.find(",\n", begin, end)
+                stop = end if stop < 0 else stop
+                value: Json = from_json(text[begin:stop], cache_strings="keys")
+                keys += _keys(value)
+                entries.append(value if make is None else make(value))
+                begin = stop + 2
+            data[key] = entries
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return data if _all_keys(text, keys) else None
 
 
 def lines_of_list(text: bytes, field: str, most: int) -> list[tuple[int, tuple[int, int]]]:

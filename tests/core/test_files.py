@@ -192,17 +192,20 @@ def entry_of(head, field):
     return (lambda entry: (entry["id"], entry)) if field == "jobs" and head.get("format") == "f" else None
 
 
-@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" , ", "\r\n:\t"), (",\n", ": ")])
-def test_entries_are_parsed_one_by_one(separators):
+def test_entries_are_parsed_one_by_one():
+    """As dlsched writes them, whatever else is in the file; other layouts are parsed at once."""
     data = {
         "format": "f",
         "name": "a",
-        "jobs": [{"id": 1}, {"id": 2, "x": {"1": [2.5]}}],
+        "jobs": [{"id": 1}, {"id": 2, "x": {"1": [2.5], "jobs": []}}],
         "others": [[], {}],
+        "more": [{"y": ",{"}],
         "z": -0.0,
     }
-    for text in (f" {json.dumps(data, separators=separators)}\n", json_text(data)):
-        assert parse_by_entries(text, entry_of) == data | {"jobs": [(each["id"], each) for each in data["jobs"]]}
+    expected = data | {"jobs": [(each["id"], each) for each in data["jobs"]]}
+    assert parse_by_entries(json_text(data), entry_of) == expected
+    assert parse_by_entries(json.dumps(data), entry_of) is None
+    assert parse_by_entries(json_text(data | {"known": {"jobs": []}}), entry_of) is None
 
 
 @pytest.mark.parametrize(
@@ -214,6 +217,9 @@ def test_entries_are_parsed_one_by_one(separators):
         '{"format": "f", "format": "f"}', '{"a": 1, "jobs": [{"id": 1, "id": 2}]}', '{"a": ":", "b": ": ", "a": 2}',
         '{"format": "f", "jobs": [{"id": 1, "id": 1}]}', '{"format": "f", "jobs": [{"id": 1, "id": 1},\n{"id": 2}]}',
         '{"format": "f", "jobs": [{"id": 1, "x": [{"y": 1, "y": 2}]},\n{"id": 2}]}',
+        '{\n "format": "f",\n "jobs": [\n  {"id": 1, "id": 1}\n ]\n}', '{\n "jobs": [\n  {"id": 1},\n  {"id": 2',
+        '{\n "format": "f",\n "jobs": [\n  {"id": 1},\n  {}\n ]\n}', '{\n "jobs": [\n  1 2\n ]\n}',
+        '{\n "jobs": [\n  1\n ],\n "jobs": [\n  2\n ]\n}', '{\n "jobs": [\n  1\n ],\n "jobs": []\n}',
         '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}",
     ],
 )  # fmt: skip
