@@ -229,7 +229,7 @@ def by_entries(text: str) -> InstanceFile | None:
 
     def entry_of(head: Mapping[str, object], field: str) -> Callable[[Json], object] | None:
         part = _part(head, field)
-        return None if part is None else lambda entry: part(**entry)  # type: ignore[arg-type]
+        return None if part is None else part._validated
 
     data = None if "null" in text else parse_by_entries(text, entry_of)
     kind = _family_in(data.pop("format", None)) if data else None

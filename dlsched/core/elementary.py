@@ -398,13 +398,13 @@ def whole(generator: "np.random.Generator", low: float, high: float) -> int:
 
 
 def drawing_below(generator: "np.random.Generator", number: int) -> "Callable[[], int]":
-    """Return what draws as ``generator.integers(number)``, 0 < number < 2^32, in a fifth of its time; Source: Lemire 2019."""
+    """Return what draws as ``generator.integers(number)``, 1 < number < 2^32, in a fifth of its time. Source: Lemire 2019."""
     words = generator.bit_generator.ctypes
-    least = 2**32 % number
+    next_word, state, least = words.next_uint32, words.state, 2**32 % number
 
     def draw() -> int:
         while True:
-            product: int = words.next_uint32(words.state) * number
+            product: int = next_word(state) * number
             if product % 2**32 >= least:
                 return product >> 32
 

@@ -101,6 +101,11 @@ class Part(Brief, BaseModel):
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # data within data are validated without this function
 
+    @classmethod
+    def _validated(cls, data: object) -> Self:
+        """Make one from plain data of a file, without sentences on what is wrong (ValueError: something is)."""
+        return cast(Self, cls._validator.validate_python(data))
+
     def _validate_plain(self, data: dict[str, object], error: ValidationError) -> None:
         """Validate once more with NumPy's numbers and arrays as Python's, if there are any; else raise the error."""
         data_of_part = plain(data)

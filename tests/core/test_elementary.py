@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 
 from dlsched.core import elementary
-from dlsched.core.elementary import decade, exp, expm1, float_power, four_digits, geometric, log, log1p
+from dlsched.core.elementary import (
+    decade,
+    drawing_below,
+    exp,
+    expm1,
+    float_power,
+    four_digits,
+    geometric,
+    log,
+    log1p,
+    uniforms,
+)
 
 EXACT = decimal.Context(prec=70, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 LONG = decimal.Context(prec=1200, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
@@ -116,3 +127,16 @@ def test_four_digits_of_arrays_are_those_of_text() -> None:
     values = digits * 10.0 ** generator.integers(-21, 21, 3000)
     every = np.concatenate([values, np.nextafter(values, 0), np.nextafter(values, np.inf), -values[:9], [0.0, np.inf]])
     assert four_digits(every).tolist() == [float(f"{each:.4g}") for each in every.tolist()]
+
+
+@pytest.mark.parametrize("number", [2, 4, 5, 1000, 3 * 2**30, 2**32 - 2])
+def test_draws_are_those_of_the_generator(number):
+    """Bit by bit, also where many words are refused, and beside draws of floats."""
+    ours, numpys = np.random.default_rng(number), np.random.default_rng(number)
+    draw = drawing_below(ours, number)
+    for _ in range(500):
+        assert draw() == numpys.integers(number)
+        assert uniforms(np.array([ours.random()]), (0.3, 7.7)) == numpys.uniform(0.3, 7.7)
+        assert draw() == numpys.integers(number)
+        assert ours.standard_normal() == numpys.standard_normal()
+    assert ours.bit_generator.state == numpys.bit_generator.state
