@@ -142,12 +142,12 @@ def generate(
         drawn = _mixed(generator, 1) * jobs
     else:
         drawn = _DRAW[preset](generator, jobs)
-    most = {} if max_nodes is None else {"max_nodes": max_nodes}
+    most: Fields = {} if max_nodes is None else {"max_nodes": max_nodes}
     return Instance(
         name=f"{preset}-{jobs}x{total}-seed{seed}",
         source="\n".join(sources),
         nodes=total,
-        jobs=[{"id": f"j{index}"} | job | most for index, job in enumerate(drawn)],
+        jobs=[{"id": f"j{index}", **job, **most} for index, job in enumerate(drawn)],
     )
 
 

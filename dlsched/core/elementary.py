@@ -434,7 +434,7 @@ def four_digits(value: FloatsT) -> FloatsT:
     up, down = powers[np.maximum(k, 0)], powers[np.maximum(-k, 0)]
     scaled = plain * up / down
     m = np.rint(scaled)
-    found = m * down / up
+    found: FloatArray = m * down / up
     # too near to half, or k is off by one
     unsure = (plain != value) | (np.abs(np.abs(scaled - m) - 0.5) < 1e-9) | (scaled < 1000) | (scaled >= 10000)
     for place in zip(*np.nonzero(unsure), strict=True):
