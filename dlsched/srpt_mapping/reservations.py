@@ -27,8 +27,9 @@ some, reservations count the GPUs of all of them. Jobs of a group at its limit t
 
 import heapq
 import math
-from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import groupby, takewhile
 from operator import itemgetter
@@ -77,16 +78,20 @@ class _Profile:
 
     def first(self, jobs: IntArray, ends_s: FloatArray) -> int | None:
         """Position of the first job whose GPUs are free from now to its end, or None; arrays of shape (Q,)."""
+        self._make()
         gpus = self._gpus[jobs]
-        if not self._made:
-            total = self._aside.servers.total
-            fits = gpus <= np.where(ends_s > self._head_s, min(total, self._beside), total)
-            position = int(fits.argmax())
-            return position if fits[position] else None
         candidates = np.flatnonzero(self.free[0] >= gpus)
         last = np.searchsorted(self.times_s, ends_s[candidates], side="left") - 1
         least = np.minimum.accumulate(self.free)[np.maximum(last, 0)]
         return next(iter(candidates[least >= gpus[candidates]].tolist()), None)
+
+    def holds(self, job: int, end_s: float) -> bool:
+        """Whether a job's GPUs are free from now to its end."""
+        return self.has(end_s, [(0, int(self._gpus[job]))])
+
+    def free_now(self) -> tuple[int, int, float] | None:
+        """GPUs that are free now and beside the first reservation, and when this starts; None: the arrays say more."""
+        return None if self._made else (self._aside.servers.total, self._beside, self._head_s)
 
     def tried(self, job: int, end_s: float) -> Tried | None:
         """Where the rule places a job now; None: not enough is free."""
@@ -119,7 +124,8 @@ class _Profile:
         if end_s <= self._now_s:
             self._make()  # a job too short for the clock takes nothing
         if not self._made:
-            return units <= (self._beside if end_s > self._head_s else self._aside.servers.total)
+            total = self._aside.servers.total
+            return units <= (min(total, self._beside) if end_s > self._head_s else total)
         last = int(np.searchsorted(self.times_s, end_s, side="left"))
         return bool(self.free[: max(1, last)].min() >= units)
 
@@ -179,6 +185,13 @@ class _ColumnProfile:
             else:
                 return position
         return None
+
+    def holds(self, job: int, end_s: float) -> bool:
+        """As of ``_Profile``."""
+        return self.first(np.array([job]), np.array([end_s])) == 0
+
+    def free_now(self) -> None:
+        """As of ``_Profile``."""
 
     def _until(self, end_s: float) -> list[int]:
         """What is free from now to a time."""
@@ -248,6 +261,58 @@ _Expected = list[tuple[float, int, int]]
 def _in_order(change: tuple[float, int, Room]) -> tuple[float, int]:
     """What is given at a time comes before what is taken then."""
     return change[0], -change[1]
+
+
+class _Waiting:
+    """The jobs that wait, by their places in the queue, in classes of equal GPUs and groups; ``slots``: by group those left.
+
+    All arguments by place. Of each class its places ascend, and a heap has the lengths, also of jobs that have started.
+    """
+
+    def __init__(self, kinds: Sequence[tuple[int, int]], lengths_s: Sequence[float], slots: Sequence[int]) -> None:
+        self._kinds, self._lengths_s, self._slots = kinds, lengths_s, slots
+        self._places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        self._shortest: defaultdict[tuple[int, int], list[tuple[float, int]]] = defaultdict(list)
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
+    def add(self, place: int) -> None:
+        """Let a job wait."""
+        insort(self._places[self._kinds[place]], place)
+        heapq.heappush(self._shortest[self._kinds[place]], (self._lengths_s[place], place))
+
+    def remove(self, place: int) -> None:
+        """Take out a job that starts."""
+        places = self._places[self._kinds[place]]
+        del places[bisect_left(places, place)]
+        if not places:
+            del self._places[self._kinds[place]], self._shortest[self._kinds[place]]
+
+    def rest(self, after: int) -> list[int]:
+        """Places after one, of groups that have slots left."""
+        own = self._places.items()
+        return sorted(place for (_, group), places in own if self._slots[group] for place in places if place > after)
+
+    def first(self, after: int, now_s: float, free: tuple[int, int, float] | None) -> int | None:
+        """The first of ``rest`` that fits beside the reservation or ends before it, ``free`` as of ``free_now``; None: any."""
+        total, beside, until_s = free or (math.inf, math.inf, 0.0)
+        found = None
+        for (gpus, group), places in self._places.items():
+            if gpus > total or not self._slots[group]:
+                continue
+            index = bisect_right(places, after)
+            if gpus > beside:
+                shortest = self._shortest[gpus, group]
+                while places[min(bisect_left(places, shortest[0][1]), len(places) - 1)] != shortest[0][1]:
+                    heapq.heappop(shortest)
+                if now_s + shortest[0][0] > until_s:
+                    continue
+                brief = (k for k in range(index, len(places)) if now_s + self._lengths_s[places[k]] <= until_s)
+                index = next(brief, len(places))
+            if index < len(places) and (found is None or places[index] < found):
+                found = places[index]
+        return found
 
 
 @uncollected()
@@ -328,27 +393,15 @@ def _run(
     arriving = sorted((j for j in range(len(jobs)) if j not in ran), key=lambda j: (joins_s[j], jobs[j].release_s, j))
     arriving.reverse()
     # jobs by their places in the queue: of a larger class first, then by release
-    order = np.array(sorted(range(len(jobs)), key=lambda j: (-jobs[j].priority, jobs[j].release_s, j)))
-    place_of = np.argsort(order)
-    queue = np.empty(0, dtype=np.intp)  # places of the jobs that wait, ascending
+    order = sorted(range(len(jobs)), key=lambda j: (-jobs[j].priority, jobs[j].release_s, j))
+    place_of = np.argsort(order).tolist()
     # how many more jobs of each group may run; the last entry is of jobs without a limit
     index_of = {group.id: index for index, group in enumerate(aside.instance.groups)}
-    group_of = np.array([index_of.get(job.group or "", len(index_of)) for job in jobs])
-    slots = np.array([*(group.limit for group in aside.instance.groups), len(jobs) + 1])
+    group_of = [index_of.get(job.group or "", len(index_of)) for job in jobs]
+    slots = [*(group.limit for group in aside.instance.groups), len(jobs) + 1]
+    waiting = _Waiting([(jobs[j].gpus, group_of[j]) for j in order], [lengths_s[j] for j in order], slots)
     for _, job, _ in running:
         slots[group_of[job]] -= 1
-
-    def start(job: int, fit: Tried, end_s: float) -> None:
-        ran[job] = JobRun(now_s, jobs[job].iterations * fit.iteration_s, fit.placement)
-        taken = servers.hold(jobs[job], fit.placement) if trial else servers.take_room(fit.room)
-        heapq.heappush(running, (now_s + ran[job].length_s, job, taken))
-        slots[group_of[job]] -= 1
-        expected_of[job] = -end_s, -jobs[job].gpus, -job
-        insort(expected, expected_of[job])
-        if trial:
-            held[job] = fit.room
-            for column, units in fit.room:
-                left[column] -= units
 
     while arriving or running:
         now_s = min(joins_s[arriving[-1]] if arriving else np.inf, running[0][0] if running else np.inf)
@@ -361,55 +414,50 @@ def _run(
             slots[group_of[job]] += 1
             ended = expected_of.pop(job)
             del expected[-1 if expected[-1] is ended else bisect_left(expected, ended)]
-        joined = []
         while arriving and joins_s[arriving[-1]] <= now_s:
-            joined.append(place_of[arriving.pop()])
-        if not joined and not len(queue):
+            waiting.add(place_of[arriving.pop()])
+        if not waiting:
             continue
-        profile: _Profile | _ColumnProfile = _Profile(aside, gpus, now_s, expected)
-        if len(joined) == 1 and not len(queue) and not trial:
-            # it is alone: if it fits it starts, as nothing is reserved
-            job = int(order[joined[0]])
-            fit = profile.tried(job, now_s) if slots[group_of[job]] else None
-            if fit is not None:
-                tick()
-                start(job, fit, now_s + _planned_s(jobs[job], fit.iteration_s))
-                continue
-        if joined:
-            queue = np.sort(np.concatenate([queue, joined]))
-        if not (servers.total or aside.instance.sliced):
-            continue
-        profile = _ColumnProfile(trial, now_s, left, expected, held) if trial else profile
-        started, position, remaining = [], 0, reservations
+        by_column = trial and _ColumnProfile(trial, now_s, left, expected, held)
+        profile = by_column or _Profile(aside, gpus, now_s, expected)
+        after, remaining = -1, reservations
         # in order: the next job that fits starts; those before it take the reservations that are left
-        while position < len(queue) and (servers.total or aside.instance.sliced):
-            waiting = order[queue[position:]]
-            allowed = np.flatnonzero(slots[group_of[waiting]] > 0) if index_of else range(len(waiting))
-            if not len(allowed):
-                break
-            open_jobs = waiting[allowed] if index_of else waiting
-            first = profile.first(open_jobs, now_s + lengths_s[open_jobs])
-            if remaining and first != 0:
-                tick()
-                job, remaining = int(open_jobs[0]), remaining - 1
-                start_s = profile.earliest_s(job, float(lengths_s[job]))
-                profile.reserve(job, start_s, start_s + float(lengths_s[job]))
-                position += int(allowed[0]) + 1
-                continue
-            if first is None:
+        while servers.total or aside.instance.sliced:
+            free = None if remaining else profile.free_now()
+            if remaining or free:
+                place = waiting.first(after, now_s, free)
+            else:
+                rest = waiting.rest(after)
+                some = np.array([order[each] for each in rest], dtype=np.intp)
+                first = profile.first(some, now_s + lengths_s[some])
+                place = None if first is None else rest[first]
+            if place is None:
                 break
             tick()
-            job, position = int(open_jobs[first]), position + int(allowed[first]) + 1
-            fit = profile.tried(job, now_s + float(lengths_s[job]))
+            job, after = order[place], place
+            end_s = now_s + float(lengths_s[job])
+            if remaining and not profile.holds(job, end_s):
+                remaining -= 1
+                start_s = profile.earliest_s(job, float(lengths_s[job]))
+                profile.reserve(job, start_s, start_s + float(lengths_s[job]))
+                continue
+            fit = profile.tried(job, end_s)
             if fit is None:
                 continue
             end_s = now_s + _planned_s(jobs[job], fit.iteration_s)
             if profile.has(end_s, fit.room):
-                start(job, fit, end_s)
+                waiting.remove(place)
+                ran[job] = JobRun(now_s, jobs[job].iterations * fit.iteration_s, fit.placement)
+                taken = servers.hold(jobs[job], fit.placement) if trial else servers.take_room(fit.room)
+                heapq.heappush(running, (now_s + ran[job].length_s, job, taken))
+                slots[group_of[job]] -= 1
+                expected_of[job] = -end_s, -jobs[job].gpus, -job
+                insort(expected, expected_of[job])
+                if trial:
+                    held[job] = fit.room
+                    for column, units in fit.room:
+                        left[column] -= units
                 profile.reserve(job, now_s, end_s, fit.room)
-                started.append(position - 1)
-        if started:
-            queue = np.delete(queue, started) if len(started) < len(queue) else queue[:0]
     return [ran[job] for job in range(len(jobs))]
 
 
