@@ -173,11 +173,8 @@ def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...],
     """Take the faster of ``grouped`` and ``chained``; swap replicas while that makes an iteration faster."""
     if len(rooms) == 1:
         return (graph.replicas,)
-
-    def seconds(rows: Rows) -> float:
-        return graph.iteration_s(rows, shares, inside)
-
-    best = min((remembering(grouped, graph, rooms)(graph, rooms), chained(graph, rooms)), key=seconds)
+    choices = remembering(grouped, graph, rooms)(graph, rooms), chained(graph, rooms)
+    best = min(choices, key=lambda rows: graph.iteration_s(rows, shares, inside))
     if graph.gpus**2 > _MANY:
         return best
     # Pairs of (server, stage) to exchange: a round of swaps evaluates about this many placements.

@@ -332,7 +332,8 @@ class _Queue:
             heads = [
                 heap[0][:2]
                 for (pool, gpus, _), heap in self._heaps.items()
-                if (self._fits(heap[0][1], servers) if self._sliced else servers.fits(gpus or self._gpus(heap), pool))
+                if heap
+                and (self._fits(heap[0][1], servers) if self._sliced else servers.fits(gpus or self._gpus(heap), pool))
             ]
             if not heads:
                 return None
@@ -341,7 +342,7 @@ class _Queue:
             if group not in self._left or self._left[group]:
                 return best[1]
             # its group is at its limit: it does not keep others from starting
-            self._take(best[1])
+            heapq.heappop(self._heaps[self._kinds[best[1]]])
             heapq.heappush(self._full[group], best)
 
     def _gpus(self, heap: list[tuple[float, int]]) -> int:
@@ -355,15 +356,8 @@ class _Queue:
 
     def pop(self, job: int) -> None:
         """Take out the job that ``first`` named, which counts for its group until it leaves."""
-        self._take(job)
+        heapq.heappop(self._heaps[self._kinds[job]])
         self.count(job)
-
-    def _take(self, job: int) -> None:
-        """Take out the head of its heap; only heaps with jobs stay."""
-        heap = self._heaps[self._kinds[job]]
-        heapq.heappop(heap)
-        if not heap:
-            del self._heaps[self._kinds[job]]
 
     def count(self, job: int) -> None:
         """Count a job that runs."""

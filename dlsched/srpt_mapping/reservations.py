@@ -31,7 +31,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import groupby, takewhile
+from itertools import groupby, islice, takewhile
 from operator import itemgetter
 
 import numpy as np
@@ -60,6 +60,7 @@ class _Profile:
         self._head: tuple[int, float, float] | None = None  # job, start and end of the first reservation
         self._head_s, self._beside = math.inf, 0  # its start, and GPUs free beside it then
         self._made = False
+        self._least: IntArray | None = None  # of ``free``, from now on
 
     def _soonest(self) -> Iterator[tuple[float, int]]:
         """Yield times after now in ascending order, and the GPUs that jobs which run give back then."""
@@ -75,15 +76,6 @@ class _Profile:
             self.free = np.cumsum([self._aside.servers.total, *(held for _, held in changes)])
             if self._head is not None:
                 self.reserve(*self._head)
-
-    def first(self, jobs: IntArray, ends_s: FloatArray) -> int | None:
-        """Position of the first job whose GPUs are free from now to its end, or None; arrays of shape (Q,)."""
-        self._make()
-        gpus = self._gpus[jobs]
-        candidates = np.flatnonzero(self.free[0] >= gpus)
-        last = np.searchsorted(self.times_s, ends_s[candidates], side="left") - 1
-        least = np.minimum.accumulate(self.free)[np.maximum(last, 0)]
-        return next(iter(candidates[least >= gpus[candidates]].tolist()), None)
 
     def holds(self, job: int, end_s: float) -> bool:
         """Whether a job's GPUs are free from now to its end."""
@@ -126,8 +118,10 @@ class _Profile:
         if not self._made:
             total = self._aside.servers.total
             return units <= (min(total, self._beside) if end_s > self._head_s else total)
+        if self._least is None:
+            self._least = np.minimum.accumulate(self.free)
         last = int(np.searchsorted(self.times_s, end_s, side="left"))
-        return bool(self.free[: max(1, last)].min() >= units)
+        return bool(self._least[max(0, last - 1)] >= units)
 
     def reserve(self, job: int, start_s: float, end_s: float, room: Room | None = None) -> None:
         """Take what a job takes, or will where the rules place it, from one time to another, at which it is free."""
@@ -141,6 +135,7 @@ class _Profile:
             return
         first, last = self._step(start_s), self._step(end_s)
         self.free[first:last] -= self._gpus[job]
+        self._least = None
 
     def _step(self, at_s: float) -> int:
         """Index of the step that begins at a time, which is made if there is none."""
@@ -164,6 +159,7 @@ class _ColumnProfile:
         self._trial, self._now_s, self._now, self._expected, self._held = trial, now_s, free.copy(), expected, held
         self._starts: list[float] = []  # of reservations
         self._least: dict[int, list[int]] = {}  # by how many of these have begun, what is free from now on
+        self._known: dict[tuple[int, object], bool] = {}  # by the same and the kind of a job, whether that holds it
 
     @cached_property
     def changes(self) -> list[tuple[float, int, Room]]:
@@ -171,24 +167,16 @@ class _ColumnProfile:
         soon_s = float(np.nextafter(self._now_s, np.inf))
         return [(max(-end, soon_s), 1, self._held[-job]) for end, _, job in reversed(self._expected)]
 
-    def first(self, jobs: IntArray, ends_s: FloatArray) -> int | None:
-        """As of ``_Profile``."""
-        known: dict[tuple[int, object], bool] = {}
-        for position, (job, end_s) in enumerate(zip(jobs.tolist(), ends_s.tolist(), strict=True)):
-            # without reservations nothing that is free now is taken later
-            for begun in (0, bisect_left(self._starts, end_s)):
-                key = begun, self._trial.kinds[job]
-                if key not in known:
-                    known[key] = self._trial.holds(job, self._until(end_s) if begun else self._now)
-                if not known[key]:
-                    break
-            else:
-                return position
-        return None
-
     def holds(self, job: int, end_s: float) -> bool:
         """As of ``_Profile``."""
-        return self.first(np.array([job]), np.array([end_s])) == 0
+        # without reservations nothing that is free now is taken later
+        for begun in (0, bisect_left(self._starts, end_s)):
+            key = begun, self._trial.kinds[job]
+            if key not in self._known:
+                self._known[key] = self._trial.holds(job, self._until(end_s) if begun else self._now)
+            if not self._known[key]:
+                return False
+        return True
 
     def free_now(self) -> None:
         """As of ``_Profile``."""
@@ -252,6 +240,7 @@ class _ColumnProfile:
         if "changes" in self.__dict__:
             insort(self.changes, (end_s, 1, room), key=_in_order)
         self._least.clear()
+        self._known.clear()
 
 
 _Expected = list[tuple[float, int, int]]
@@ -266,53 +255,43 @@ def _in_order(change: tuple[float, int, Room]) -> tuple[float, int]:
 class _Waiting:
     """The jobs that wait, by their places in the queue, in classes of equal GPUs and groups; ``slots``: by group those left.
 
-    All arguments by place. Of each class its places ascend, and a heap has the lengths, also of jobs that have started.
+    All arguments by place. ``classes``: by GPUs and group the places, and lengths in seconds with places, both ascending.
     """
 
     def __init__(self, kinds: Sequence[tuple[int, int]], lengths_s: Sequence[float], slots: Sequence[int]) -> None:
         self._kinds, self._lengths_s, self._slots = kinds, lengths_s, slots
-        self._places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-        self._shortest: defaultdict[tuple[int, int], list[tuple[float, int]]] = defaultdict(list)
-
-    def __bool__(self) -> bool:
-        return bool(self._places)
+        self.classes: defaultdict[tuple[int, int], tuple[list[int], list[tuple[float, int]]]]
+        self.classes = defaultdict(lambda: ([], []))
 
     def add(self, place: int) -> None:
         """Let a job wait."""
-        insort(self._places[self._kinds[place]], place)
-        heapq.heappush(self._shortest[self._kinds[place]], (self._lengths_s[place], place))
+        places, lengths = self.classes[self._kinds[place]]
+        insort(places, place)
+        insort(lengths, (self._lengths_s[place], place))
 
     def remove(self, place: int) -> None:
         """Take out a job that starts."""
-        places = self._places[self._kinds[place]]
-        del places[bisect_left(places, place)]
+        places, lengths = self.classes[self._kinds[place]]
+        del places[bisect_left(places, place)], lengths[bisect_left(lengths, (self._lengths_s[place], place))]
         if not places:
-            del self._places[self._kinds[place]], self._shortest[self._kinds[place]]
+            del self.classes[self._kinds[place]]
 
     def rest(self, after: int) -> list[int]:
         """Places after one, of groups that have slots left."""
-        own = self._places.items()
-        return sorted(place for (_, group), places in own if self._slots[group] for place in places if place > after)
+        own = self.classes.items()
+        return sorted(each for (_, group), (places, _) in own if self._slots[group] for each in places if each > after)
 
     def first(self, after: int, now_s: float, free: tuple[int, int, float] | None) -> int | None:
         """The first of ``rest`` that fits beside the reservation or ends before it, ``free`` as of ``free_now``; None: any."""
         total, beside, until_s = free or (math.inf, math.inf, 0.0)
-        found = None
-        for (gpus, group), places in self._places.items():
-            if gpus > total or not self._slots[group]:
-                continue
-            index = bisect_right(places, after)
-            if gpus > beside:
-                shortest = self._shortest[gpus, group]
-                while places[min(bisect_left(places, shortest[0][1]), len(places) - 1)] != shortest[0][1]:
-                    heapq.heappop(shortest)
-                if now_s + shortest[0][0] > until_s:
-                    continue
-                brief = (k for k in range(index, len(places)) if now_s + self._lengths_s[places[k]] <= until_s)
-                index = next(brief, len(places))
-            if index < len(places) and (found is None or places[index] < found):
-                found = places[index]
-        return found
+        found: list[int] = []
+        for (gpus, group), (places, lengths) in self.classes.items():
+            if gpus <= total and self._slots[group] and (gpus <= beside or now_s + lengths[0][0] <= until_s):
+                own: Iterator[int] = islice(places, bisect_right(places, after), None)
+                if gpus > beside:
+                    own = (place for place in own if now_s + self._lengths_s[place] <= until_s)
+                found += islice(own, 1)
+        return min(found, default=None)
 
 
 @uncollected()
@@ -399,7 +378,8 @@ def _run(
     index_of = {group.id: index for index, group in enumerate(aside.instance.groups)}
     group_of = [index_of.get(job.group or "", len(index_of)) for job in jobs]
     slots = [*(group.limit for group in aside.instance.groups), len(jobs) + 1]
-    waiting = _Waiting([(jobs[j].gpus, group_of[j]) for j in order], [lengths_s[j] for j in order], slots)
+    planned_s = lengths_s[order].tolist()
+    waiting = _Waiting([(jobs[j].gpus, group_of[j]) for j in order], planned_s, slots)
     for _, job, _ in running:
         slots[group_of[job]] -= 1
 
@@ -416,7 +396,7 @@ def _run(
             del expected[-1 if expected[-1] is ended else bisect_left(expected, ended)]
         while arriving and joins_s[arriving[-1]] <= now_s:
             waiting.add(place_of[arriving.pop()])
-        if not waiting:
+        if not waiting.classes:
             continue
         by_column = trial and _ColumnProfile(trial, now_s, left, expected, held)
         profile = by_column or _Profile(aside, gpus, now_s, expected)
@@ -428,18 +408,16 @@ def _run(
                 place = waiting.first(after, now_s, free)
             else:
                 rest = waiting.rest(after)
-                some = np.array([order[each] for each in rest], dtype=np.intp)
-                first = profile.first(some, now_s + lengths_s[some])
-                place = None if first is None else rest[first]
+                place = next((each for each in rest if profile.holds(order[each], now_s + planned_s[each])), None)
             if place is None:
                 break
             tick()
             job, after = order[place], place
-            end_s = now_s + float(lengths_s[job])
+            end_s = now_s + planned_s[place]
             if remaining and not profile.holds(job, end_s):
                 remaining -= 1
-                start_s = profile.earliest_s(job, float(lengths_s[job]))
-                profile.reserve(job, start_s, start_s + float(lengths_s[job]))
+                start_s = profile.earliest_s(job, planned_s[place])
+                profile.reserve(job, start_s, start_s + planned_s[place])
                 continue
             fit = profile.tried(job, end_s)
             if fit is None:
