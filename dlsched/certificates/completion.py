@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
+from dlsched.certificates.exact import at_most
+
 _BELOW = 64  # mean busy times are rounded down to this many binary digits below the unit of time
 
 
@@ -128,6 +130,6 @@ def claimed(names: Sequence[str], claims: Mapping[str, float], most: Callable[[i
         if name not in index:
             raise ValueError(f"there is no job {name!r}")
         needed = most(index[name])
-        if not claim >= 0 or claim > needed:
+        if not 0 <= claim < math.inf or not at_most(claim, needed):
             raise ValueError(f"{claim!r} s is claimed of job {name!r}, it needs {float(needed)!r} s")
     return [claims.get(name, 0.0) for name in names]

