@@ -1,12 +1,13 @@
 """The checker by hand: seconds of an iteration, every rule by name and amount, and what must not change anything."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched import srpt_mapping
 from dlsched.core.errors import InputError, UsageError
-from dlsched.srpt_mapping.checker import check, completion_times, figures, iteration_time, objective
+from dlsched.srpt_mapping.checker import _fit, check, completion_times, figures, iteration_time, objective
 from dlsched.srpt_mapping.heuristics import fifo
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.solution import Schedule, Share, read_solution
@@ -197,6 +198,24 @@ def test_tolerances(b, c, expected):
     """One GPU, a runs to 4 s: intervals may touch, and overlap by 1e-9 of the length of the first."""
     schedule = Schedule({name: (start_s, [(0, "s0", 1)]) for name, start_s in (("a", 0.0), ("b", b), ("c", c))})
     assert [(found.rule, found.where) for found in check(ONE, schedule)] == expected
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_schedule_fits_if_no_event_takes_too_much(seed):
+    """Running sums of all servers in one array say the same as events one by one, at few times, so that many coincide."""
+    random = np.random.default_rng(seed)
+    most = {name: int(random.integers(2, 6)) for name in "abc"}
+    taken = []
+    for name in random.choice(list("abc"), size=random.integers(1, 12)).tolist():
+        start_s = float(random.integers(0, 9))
+        taken.append((start_s, start_s + float(random.integers(1, 4)), name, int(random.integers(1, 3))))
+    times = sorted({start_s for start_s, *_ in taken})
+    used = [
+        (name, sum(count for start_s, freed_s, own, count in taken if own == name and start_s <= at_s < freed_s))
+        for at_s in times
+        for name in most
+    ]
+    assert _fit(most, taken) == all(count <= most[name] for name, count in used)
 
 
 def late(*jobs):

@@ -1,21 +1,24 @@
 """Cells on this machine: each has one outcome, the same on any number of processes, whatever kills them."""
 
 import os
+import pickle
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
+import dlsched
 from dlsched import SolverError
 from dlsched.study.cells.cell import Cell, Outcome
 from dlsched.study.engines import local
 from dlsched.study.engines.local import LARGEST_BATCH, Pace, Supervisor, drive, wait
-from dlsched.study.recipes import read_recipe
+from dlsched.study.recipes import LAST, read_recipe
 from study.cells_at_hand import (
     PROGRAM,
     ROOMY,
@@ -125,6 +128,31 @@ def test_a_cell_larger_than_a_pipe(supervisor: Supervisor):
     data = recipe().make().as_data() | {"source": "x" * 1_000_000}
     given = read_recipe("ring_allocation", "a.json", "", None, {"instance": data})
     assert [outcome.status for outcome in ended(supervisor, replace(cell(named("exact")), recipe=given))] == ["optimal"]
+
+
+def test_an_instance_is_sent_once(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch):
+    """Cells on the instance of the cell before bring none; a new process, and one that had another since, gets it again."""
+    sent: list[bool] = []
+
+    def dumps(cells: list[Cell]) -> bytes:
+        sent.extend(each.recipe != LAST for each in cells)
+        return pickle.dumps(cells)
+
+    monkeypatch.setattr(local, "pickle", SimpleNamespace(dumps=dumps))
+    made = [recipe(seed).make() for seed in (0, 1)]
+    best = [dlsched.solve(each).objective for each in made]
+
+    def require_best(*wanted: int) -> None:
+        """Ask for the best answer on these instances."""
+        given = [read_recipe("ring_allocation", "a", "", None, {"instance": made[seed].as_data()}) for seed in wanted]
+        cells = [replace(cell(named("exact"), place), recipe=each) for place, each in enumerate(given)]
+        assert [outcome.objective for outcome in ended(supervisor, *cells)] == [best[seed] for seed in wanted]
+
+    require_best(0, 0)
+    require_best(0, 1, 1, 0)
+    supervisor.stop()
+    require_best(0)
+    assert sent == [True, False, False, True, False, True, True]
 
 
 @pytest.mark.parametrize("victim", [0, 1])
