@@ -161,8 +161,7 @@ def fifo(
     """
 
     def order(own: Instance) -> _Ordered:
-        releases_s = [job.release_s for job in own.jobs]
-        return releases_s, releases_s, ()
+        return (releases_s := [job.release_s for job in own.jobs]), releases_s, ()
 
     return _queued(instance, order, backfill, place, waiting, begun, tick, slices)
 

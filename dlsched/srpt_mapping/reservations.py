@@ -178,9 +178,6 @@ class _ColumnProfile:
                 return False
         return True
 
-    def free_now(self) -> None:
-        """As of ``_Profile``."""
-
     def _until(self, end_s: float) -> list[int]:
         """What is free from now to a time."""
         begun = bisect_left(self._starts, end_s)
@@ -403,7 +400,7 @@ def _run(
         after, remaining = -1, reservations
         # in order: the next job that fits starts; those before it take the reservations that are left
         while servers.total or aside.instance.sliced:
-            free = None if remaining else profile.free_now()
+            free = profile.free_now() if isinstance(profile, _Profile) and not remaining else None
             if remaining or free:
                 place = waiting.first(after, now_s, free)
             else:
