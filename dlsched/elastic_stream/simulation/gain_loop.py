@@ -20,20 +20,17 @@ from heapq import heapify, heappop, heappush, heapreplace
 
 from dlsched.core.gap import ROUNDING
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING_APART, FEW, IDLE, Queued
-from dlsched.elastic_stream.simulation.queue_loop import PARTS as QUEUE_PARTS
-from dlsched.elastic_stream.simulation.queue_loop import Ended, job_key, left_of, start, stop
+from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Ended, job_key, left_of, start, stop
 
-_SETTLED_FROM, _SPAN, _BAND = (
-    32,
-    16,
-    1.01,
-)  # jobs from which some may be far; jobs for an event to until; drift of gains
-_TRIES, _WIDER = 8, 1.03  # of a pass with a band, each wider on one side, before one without
+_SETTLED_FROM, _SPAN = 32, 48  # jobs present from which some may be far; for each event until the next pass
+_BAND = 1.004  # drift of the last gain at first
+_TRIES, _WIDER = 12, 1.015  # bands, each wider on one side, before a pass without
+_FAR, _BARREN = range(2)  # in ``state``
 _SLACK = 1e-12  # rounding of costs
 _MOMENTS = 256  # between two yields
 
-Pairs = Sequence[int]
-Times = Sequence[float]
+Pairs = tuple[Sequence[int], Sequence[float], Sequence[int]]
+"""Counts, their seconds per epoch, and where steps lead: -1 where to none."""
 
 
 def _pause(run: Queued, now: float) -> float:
@@ -41,38 +38,31 @@ def _pause(run: Queued, now: float) -> float:
     return max(0.0, run.pause - (now - run.since)) if run.units else 0.0
 
 
-def _gain(run: Queued, counts: Pairs, times_s: Times, at: int, to: int, left: float, pause: float) -> float:
+def _gain(run: Queued, pairs: Pairs, at: int, to: int, left: float, pause: float) -> float:
     """Weighted seconds saved per unit by the step from one pair to another."""
+    counts, times_s, _ = pairs
     restart = run.restart if run.started else 0.0
     cost = run.weight * (left * times_s[at] + (pause if counts[at] == run.units else restart))
     saved = cost - run.weight * (left * times_s[to] + (pause if counts[to] == run.units else restart))
     return saved / (counts[to] - counts[at])
 
 
-def _key(run: Queued, order: int, times_s: Times, now: float) -> float:
+def _key(run: Queued, order: int, pairs: Pairs, now: float) -> float:
     """Key of a job in the order of admission, at its smallest count."""
     if order != FALLING_APART:
         return job_key(run, order, now, False)
     pause = _pause(run, now) if run.units == run.size else run.restart if run.started else 0.0
-    return (pause + (left_of(run, now) + run.hidden) * times_s[run.kind]) / run.weight
+    return (pause + (left_of(run, now) + run.hidden) * pairs[1][run.kind]) / run.weight
 
 
 def _climb(
-    jobs: Sequence[Queued],
-    counts: Pairs,
-    times_s: Times,
-    following: Pairs,
-    some: list[int],
-    order: int,
-    free: int,
-    band: list[float],
-    edge: list[float],
-    now: float,
+    jobs: Sequence[Queued], pairs: Pairs, some: list[int], order: int, free: int, band: list[float], now: float
 ) -> bool:
-    """Divide free units among some jobs; False if the steps of the band, at most as many as are free, do not decide.
+    """Divide free units among some jobs; False if the steps of the band do not decide.
 
-    ``edge``: least gain of the band that is taken, largest that is refused, and the units that stay idle.
+    ``band``: low and high; then what it finds: least gain of the band that is taken, largest that is refused, units idle.
     """
+    counts, _, following = pairs
     low, high = band[0], band[1]
     steps = [(0.0, 0.0, 0) for _ in range(0)]
     # Above the band all steps are taken; the first step of each job that lies in it is a candidate.
@@ -82,44 +72,45 @@ def _climb(
         free -= run.size
         while following[at] >= 0:
             to = following[at]
-            gain = _gain(run, counts, times_s, at, to, left, pause)
+            gain = _gain(run, pairs, at, to, left, pause)
             if gain <= high:
                 if gain > 0 and gain >= low:
-                    steps.append((-gain, _key(run, order, times_s, now), job))
+                    steps.append((-gain, _key(run, order, pairs, now), job))
                 break
             free -= counts[to] - counts[at]
             at = to
         run.runs = at
-    edge[2] = free
+    band[4] = free
     if free < 0:
         return False
     heapify(steps)
-    edge[0], edge[1] = math.inf, -math.inf
+    band[2], band[3] = math.inf, -math.inf
     while len(steps) and free:
         negated, key, job = steps[0]
         run = jobs[job]
         to = following[run.runs]
         added = counts[to] - counts[run.runs]
         if added > free:  # nor will it fit later
-            edge[1] = max(edge[1], -negated)
+            band[3] = max(band[3], -negated)
             heappop(steps)
             continue
-        edge[0] = min(edge[0], -negated)
+        band[2] = min(band[2], -negated)
         free -= added
         run.runs = to
         gain = 0.0
         if following[to] >= 0:
-            gain = _gain(run, counts, times_s, to, following[to], left_of(run, now) + run.hidden, _pause(run, now))
+            gain = _gain(run, pairs, to, following[to], left_of(run, now) + run.hidden, _pause(run, now))
         if gain > 0 and gain >= low:
             heapreplace(steps, (-gain, key, job))
         else:
             heappop(steps)
-    edge[2] = free
+    band[4] = free
     return free == 0 or low == 0
 
 
-def _look_ahead(run: Queued, counts: Pairs, times_s: Times, following: Pairs, now: float, until: float) -> None:
+def _look_ahead(run: Queued, pairs: Pairs, now: float, until: float) -> None:
     """Bound, until then, the gains of the steps that a job takes, from below, and of the next one, from above."""
+    counts, times_s, following = pairs
     run.place, run.beyond = math.inf, -math.inf
     if counts[run.runs] != run.units:
         run.place = -math.inf
@@ -130,9 +121,9 @@ def _look_ahead(run: Queued, counts: Pairs, times_s: Times, following: Pairs, no
     at, to = run.kind, following[run.kind]
     while to >= 0:
         slack = _SLACK * run.weight * (left * (times_s[at] + times_s[to]) + 2 * (pause + run.restart))
-        first = _gain(run, counts, times_s, at, to, left, pause)
-        second = _gain(run, counts, times_s, at, to, left, shorter)
-        third = _gain(run, counts, times_s, at, to, later, shorter)
+        first = _gain(run, pairs, at, to, left, pause)
+        second = _gain(run, pairs, at, to, left, shorter)
+        third = _gain(run, pairs, at, to, later, shorter)
         if at == run.runs:
             run.beyond = max(first, second, third) + slack
             return
@@ -140,9 +131,9 @@ def _look_ahead(run: Queued, counts: Pairs, times_s: Times, following: Pairs, no
         at, to = to, following[to]
 
 
-def _admitted(jobs: Sequence[Queued], times_s: Times, here: list[int], order: int, units: int, now: float) -> list[int]:
+def _admitted(jobs: Sequence[Queued], pairs: Pairs, here: list[int], order: int, units: int, now: float) -> list[int]:
     """The jobs whose smallest counts fit together, in order; one that does not fit is skipped."""
-    entries = [(_key(jobs[job], order, times_s, now), job) for job in here]
+    entries = [(_key(jobs[job], order, pairs, now), job) for job in here]
     entries.sort()
     some = [0 for _ in range(0)]
     for _, job in entries:
@@ -164,28 +155,20 @@ def _comes_on(jobs: Sequence[Queued], here: list[int], now: float) -> bool:
 
 
 def divide(
-    jobs: Sequence[Queued],
-    arriving: Sequence[int],
-    order: int,
-    units: int,
-    counts: Pairs,
-    times_s: Times,
-    following: Pairs,
+    jobs: Sequence[Queued], arriving: Sequence[int], order: int, units: int, pairs: Pairs
 ) -> Iterator[tuple[list[Ended], float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``; yields what ``queue_loop.serve`` does.
 
-    ``least``: smallest counts of all jobs present, in all. ``here`` and ``near`` may
-    still hold jobs that are gone.
+    ``least``: smallest counts of all jobs present, in all. ``here`` and ``near`` may still hold jobs that are gone.
     """
+    counts, times_s, _ = pairs
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job)
     ended, changes = [(0, 0.0, 0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
     here, near = [0 for _ in range(0)], [0 for _ in range(0)]
-    band, edge = [0.0, 0.0], [0.0, 0.0, 0.0]
+    band = [0.0, 0.0, 0.0, 0.0, 0.0]
     zero, now, until = jobs[arriving[0]].arrival, 0.0, -math.inf
-    count = [
-        0,
-        0,
-    ]  # periods in a row without progress, units of far jobs; in a list, as Numba loses track of such numbers
+    # Units of far jobs, periods in a row without progress: in a list, as Numba loses track of such numbers.
+    state = [0, 0]
     came = present = stale = stamps = event = least = 0
     while came < len(arriving) or present:
         while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
@@ -204,11 +187,11 @@ def divide(
             now = max(now, end)
             ended.append((job, run.since, end, run.units))
             if run.changed == 0:
-                count[1] -= run.units
+                state[_FAR] -= run.units
             run.changed = -1
             present -= 1
             least -= run.size
-            count[0] = 0
+            state[_BARREN] = 0
         while came < len(arriving) and jobs[arriving[came]].arrival <= latest:  # jobs that arrive
             job = arriving[came]
             now = max(now, jobs[job].arrival)
@@ -223,9 +206,9 @@ def divide(
         close = now <= until and least <= units  # whether the near jobs decide
         here = here if close else [job for job in here if jobs[job].changed >= 0]
         near = [job for job in near if jobs[job].changed == 1]
-        some = near if close else here if least <= units else _admitted(jobs, times_s, here, order, units, now)
-        free, tries = units - count[1] if close else units, 0
-        while not _climb(jobs, counts, times_s, following, some, order, free, band, edge, now):
+        some = near if close else here if least <= units else _admitted(jobs, pairs, here, order, units, now)
+        free, tries = units - state[_FAR] if close else units, 0
+        while not _climb(jobs, pairs, some, order, free, band, now):
             tries += 1
             if tries == _TRIES or band[1] == 0:  # all jobs, without a band
                 if close:
@@ -233,7 +216,7 @@ def divide(
                     close, some, free = False, here, units
                 band[0], band[1] = 0.0, math.inf
                 continue
-            if edge[2] < 0:
+            if band[4] < 0:
                 band[1] *= _WIDER
             else:
                 band[0] /= _WIDER
@@ -243,23 +226,23 @@ def divide(
                     if run.changed == 0 and (run.place <= band[1] or run.beyond >= band[0]):
                         run.changed = 1
                         near.append(job)
-                        count[1] -= run.units
+                        state[_FAR] -= run.units
                         free += run.units
         if not close:
-            some, until, count[1] = here, -math.inf, 0
+            some, until, state[_FAR] = here, -math.inf, 0
             near.clear()
-            whole = edge[2] == 0
-            if present >= _SETTLED_FROM and least <= units and (edge[0] < math.inf if whole else edge[1] <= 0):
+            whole = band[4] == 0
+            if present >= _SETTLED_FROM and least <= units and (band[2] < math.inf if whole else band[3] <= 0):
                 until = now + (now - zero) / event * max(1, present // _SPAN)
-                band[0], band[1] = (edge[0] / _BAND, max(edge[0], edge[1]) * _BAND) if whole else (0.0, 0.0)
+                band[0], band[1] = (band[2] / _BAND, max(band[2], band[3]) * _BAND) if whole else (0.0, 0.0)
                 for job in here:
                     run = jobs[job]
-                    _look_ahead(run, counts, times_s, following, now, until)
+                    _look_ahead(run, pairs, now, until)
                     run.changed = 1 if run.place <= band[1] or run.beyond >= band[0] else 0
                     if run.changed:
                         near.append(job)
                     else:
-                        count[1] += run.units
+                        state[_FAR] += run.units
         for job in some:
             run = jobs[job]
             if run.units != (counts[run.runs] if run.runs >= 0 else 0):
@@ -271,7 +254,7 @@ def divide(
                 stale += 1
                 if now > run.since:
                     ended.append((job, run.since, now, run.units))
-                count[0] = 0 if stop(run, now) else count[0] + 1
+                state[_BARREN] = 0 if stop(run, now) else state[_BARREN] + 1
             stamps += 1
             run.units, run.since, run.stamp = 0, now, stamps
             if run.runs >= 0:
@@ -282,12 +265,12 @@ def divide(
             ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
             heapify(ends)
             stale = 0
-        if count[0] > BARREN and _comes_on(jobs, here, now):
-            count[0] = 0
-        if count[0] > BARREN or event % _MOMENTS == 0:
-            yield ended, now, came, present, count[0]
+        if state[_BARREN] > BARREN and _comes_on(jobs, here, now):
+            state[_BARREN] = 0
+        if state[_BARREN] > BARREN or event % _MOMENTS == 0:
+            yield ended, now, came, present, state[_BARREN]
             ended.clear()
-    yield ended, now, came, present, count[0]
+    yield ended, now, came, present, state[_BARREN]
 
 
-PARTS = (*QUEUE_PARTS, _pause, _gain, _key, _climb, _look_ahead, _admitted, _comes_on)
+PARTS = (*PERIODS, _pause, _gain, _key, _climb, _look_ahead, _admitted, _comes_on)

@@ -372,18 +372,5 @@ def serve(
     yield ended, now, came, present, barren
 
 
-PARTS = (
-    left_of,
-    job_key,
-    _sort_again,
-    _is_known,
-    _fits,
-    _turn,
-    _admit,
-    _wait,
-    _fill,
-    stop,
-    start,
-    left_after,
-    end_after,
-)
+PERIODS = (left_of, job_key, stop, start, left_after, end_after)
+PARTS = (*PERIODS, _sort_again, _is_known, _fits, _turn, _admit, _wait, _fill)

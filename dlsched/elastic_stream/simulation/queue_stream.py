@@ -3,7 +3,7 @@
 For streams without ticks whose policy is asked at arrivals and ends only. They equal the simulator's, bit for bit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation import gain_loop
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING, FALLING_APART, STATIC, PresentJob, Queued
-from dlsched.elastic_stream.simulation.queue_loop import PARTS, serve
+from dlsched.elastic_stream.simulation.queue_loop import PARTS, Ended, serve
 from dlsched.elastic_stream.simulation.view import Policy, View
 
 
@@ -87,21 +87,18 @@ class QueueStream:
             order = FALLING_APART
         arriving = sorted(range(len(jobs)), key=[job.arrival_s for job in jobs].__getitem__)
         first_s = jobs[arriving[0]].arrival_s
-        units, fast = self._instance.units, len(jobs) >= COMPILED_FROM
-        columns, kinds, pairs = columns_of(self._instance, self._rule)
-        if self._rule.counts is None:
-            loop = compiled(serve, *PARTS) if fast else None
-            if loop is None:
-                turns = serve(list(map(Queued, *columns)), arriving, order, units, kinds)
-            else:
-                turns = loop(records(columns), np.array(arriving), order, units, kinds)
+        plain: Callable[..., Iterator[tuple[list[Ended], float, int, int, int]]] = serve
+        parts: tuple[Callable[..., object], ...] = PARTS
+        if self._rule.counts is not None:
+            plain, parts = gain_loop.divide, gain_loop.PARTS
+        columns, last = columns_of(self._instance, self._rule)
+        loop = compiled(plain, *parts) if len(jobs) >= COMPILED_FROM else None
+        if loop is None:
+            turns = plain(list(map(Queued, *columns)), arriving, order, self._instance.units, last)
         else:
-            climb = compiled(gain_loop.divide, *gain_loop.PARTS) if fast else None
-            if climb is None:
-                turns = gain_loop.divide(list(map(Queued, *columns)), arriving, order, units, *pairs)
-            else:
-                turns = climb(records(columns), np.array(arriving), order, units, *map(np.array, pairs))
-        del columns, arriving, pairs
+            fast = last if isinstance(last, int) else tuple(map(np.array, last))
+            turns = loop(records(columns), np.array(arriving), order, self._instance.units, fast)
+        del columns, arriving, last
         for ended, now, self._came, self._present, barren in turns:
             self._passed_s = now - first_s
             for period in ended:
@@ -118,8 +115,8 @@ Pairs = tuple[list[int], list[float], list[int]]
 """Counts, their seconds per epoch, and the pair that a step leads to, -1 where there is none."""
 
 
-def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int, Pairs]:
-    """Columns of ``Queued`` with the data of all jobs, the number of different sizes, and pairs of resized jobs."""
+def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int | Pairs]:
+    """Columns of ``Queued`` with the data of all jobs; the number of different sizes, or the pairs of jobs that are resized."""
     jobs, run = instance.jobs, PresentJob(0, 0.0, 0.0, {}, 0.0)
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
     works = [job.work for job in jobs]
@@ -127,7 +124,7 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
     pairs: Pairs = [], [], []
     alike: dict[
         object, tuple[int, float, dict[int, float], int]
-    ] = {}  # by speeds: size, its time, times asked for, pair
+    ] = {}  # by speeds: size, its time, all times, first pair
     for index, (job, work) in enumerate(zip(jobs, works, strict=True)):
         size, time_s, key, first = 0, 0.0, 0.0, 0
         if work:
@@ -152,7 +149,18 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
     hidden = [job.epochs - work for job, work in zip(jobs, works, strict=True)]
     kinds = firsts if rule.counts else [numbers.setdefault(size, len(numbers)) for size in sizes]
     restarts, weights = [job.restart_s for job in jobs], [job.weight for job in jobs]
-    return [arrivals, works, hidden, sizes, kinds, times, restarts, weights, keys, works], len(numbers), pairs
+    return [
+        arrivals,
+        works,
+        hidden,
+        sizes,
+        kinds,
+        times,
+        restarts,
+        weights,
+        keys,
+        works,
+    ], pairs if rule.counts else len(numbers)
 
 
 def _add_pairs(pairs: Pairs, counts: Sequence[int], times_s: Sequence[float], doubles: bool) -> None:
