@@ -7,8 +7,8 @@ A job has pairs of a count and seconds per epoch, from its smallest count on; ``
 the job, and what such a step saves per added unit is its gain. The policy takes the steps of largest gain that fit. Between two
 passes over all jobs an event looks at *near* jobs only: those that came or changed, and those of which a step may come to
 gain from ``low`` to ``high`` until ``until``. All steps of other jobs gain more and are taken, or less and are not. As
-long as units run out on steps from ``low`` on, and all steps above ``high`` fit, a pass over all jobs would decide the same.
-If units stay idle both are 0.
+long as units run out on steps from ``low`` on, and all steps above ``high`` fit, a pass over all jobs would decide the same;
+so it would while units stay idle and ``low`` is 0.
 
 Of the columns of ``Queued``, ``size`` is the smallest count, ``kind`` its pair, ``time`` that of the units held, ``runs`` the
 pair that the job shall have, -1 for none, and ``changed`` says whether the job is near (1), far (0) or gone (-1).
@@ -22,9 +22,9 @@ from dlsched.core.gap import ROUNDING
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING_APART, FEW, IDLE, Queued
 from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Ended, job_key, left_of, start, stop
 
-_SETTLED_FROM, _SPAN = 32, 48  # jobs present from which some may be far; for each event until the next pass
-_BAND = 1.004  # drift of the last gain at first
-_TRIES, _WIDER = 12, 1.015  # bands, each wider on one side, before a pass without
+_SETTLED_FROM, _SPAN = 32, 32  # jobs present from which some may be far; for each event until the next pass
+_BAND = 1.006  # drift of the last gain at first
+_TRIES, _WIDER = 12, 0.015  # bands, each wider on one side, before a pass without
 _FAR, _BARREN = range(2)  # in ``state``
 _SLACK = 1e-12  # rounding of costs
 _MOMENTS = 256  # between two yields
@@ -210,16 +210,18 @@ def divide(
         free, tries = units - state[_FAR] if close else units, 0
         while not _climb(jobs, pairs, some, order, free, band, now):
             tries += 1
-            if tries == _TRIES or band[1] == 0:  # all jobs, without a band
+            if tries >= _TRIES:  # all jobs, down to no gain, and if need be without a band
                 if close:
                     here = [job for job in here if jobs[job].changed >= 0]
                     close, some, free = False, here, units
-                band[0], band[1] = 0.0, math.inf
+                band[0] = 0.0
+                if band[4] < 0:
+                    band[1] = math.inf
                 continue
             if band[4] < 0:
-                band[1] *= _WIDER
+                band[1] *= 1 + _WIDER * tries
             else:
-                band[0] /= _WIDER
+                band[0] /= 1 + _WIDER * tries
             if close:
                 for job in here:
                     run = jobs[job]
@@ -231,10 +233,12 @@ def divide(
         if not close:
             some, until, state[_FAR] = here, -math.inf, 0
             near.clear()
-            whole = band[4] == 0
-            if present >= _SETTLED_FROM and least <= units and (band[2] < math.inf if whole else band[3] <= 0):
+            if band[4] == 0:
+                band[0], band[1] = band[2] / _BAND, max(band[2], band[3]) * _BAND
+            elif band[1] == math.inf:
+                band[0], band[1] = 0.0, band[2]
+            if present >= _SETTLED_FROM and least <= units and band[1] < math.inf:
                 until = now + (now - zero) / event * max(1, present // _SPAN)
-                band[0], band[1] = (band[2] / _BAND, max(band[2], band[3]) * _BAND) if whole else (0.0, 0.0)
                 for job in here:
                     run = jobs[job]
                     _look_ahead(run, pairs, now, until)
