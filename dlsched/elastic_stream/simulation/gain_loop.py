@@ -108,13 +108,12 @@ def _climb(
     return free == 0 or low == 0
 
 
-def _look_ahead(run: Queued, pairs: Pairs, now: float, until: float) -> None:
+def _look_ahead(run: Queued, pairs: Pairs, now: float, until: float) -> tuple[float, float]:
     """Bound, until then, the gains of the steps that a job takes, from below, and of the next one, from above."""
     counts, times_s, following = pairs
-    run.place, run.beyond = math.inf, -math.inf
+    taken = math.inf
     if counts[run.runs] != run.units:
-        run.place = -math.inf
-        return
+        return -math.inf, -math.inf
     # Pauses pass first, then work is done: between now and then a gain is largest and least at one of three moments.
     left, pause = left_of(run, now) + run.hidden, _pause(run, now)
     later, shorter = left_of(run, until) + run.hidden, _pause(run, until)
@@ -125,10 +124,10 @@ def _look_ahead(run: Queued, pairs: Pairs, now: float, until: float) -> None:
         second = _gain(run, pairs, at, to, left, shorter)
         third = _gain(run, pairs, at, to, later, shorter)
         if at == run.runs:
-            run.beyond = max(first, second, third) + slack
-            return
-        run.place = min(run.place, min(first, second, third) - slack)
+            return taken, max(first, second, third) + slack
+        taken = min(taken, min(first, second, third) - slack)
         at, to = to, following[to]
+    return taken, -math.inf
 
 
 def _admitted(jobs: Sequence[Queued], pairs: Pairs, here: list[int], order: int, units: int, now: float) -> list[int]:
@@ -159,12 +158,13 @@ def divide(
 ) -> Iterator[tuple[list[Ended], float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``; yields what ``queue_loop.serve`` does.
 
-    ``least``: smallest counts of all jobs present, in all. ``here`` and ``near`` may still hold jobs that are gone.
+    ``least``: smallest counts of all jobs present, in all. ``here`` and ``near`` may still hold jobs that are gone,
+    ``far``, with the bounds of their gains, those that are near by now.
     """
     counts, times_s, _ = pairs
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job)
     ended, changes = [(0, 0.0, 0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
-    here, near = [0 for _ in range(0)], [0 for _ in range(0)]
+    here, near, far = [0 for _ in range(0)], [0 for _ in range(0)], [(0.0, 0.0, 0) for _ in range(0)]
     band = [0.0, 0.0, 0.0, 0.0, 0.0]
     zero, now, until = jobs[arriving[0]].arrival, 0.0, -math.inf
     # Units of far jobs, periods in a row without progress: in a list, as Numba loses track of such numbers.
@@ -223,16 +223,16 @@ def divide(
             else:
                 band[0] /= 1 + _WIDER * tries
             if close:
-                for job in here:
-                    run = jobs[job]
-                    if run.changed == 0 and (run.place <= band[1] or run.beyond >= band[0]):
-                        run.changed = 1
+                for taken, beyond, job in far:
+                    if (taken <= band[1] or beyond >= band[0]) and jobs[job].changed == 0:
+                        jobs[job].changed = 1
                         near.append(job)
-                        state[_FAR] -= run.units
-                        free += run.units
+                        state[_FAR] -= jobs[job].units
+                        free += jobs[job].units
         if not close:
             some, until, state[_FAR] = here, -math.inf, 0
             near.clear()
+            far.clear()
             if band[4] == 0:
                 band[0], band[1] = band[2] / _BAND, max(band[2], band[3]) * _BAND
             elif band[1] == math.inf:
@@ -241,12 +241,13 @@ def divide(
                 until = now + (now - zero) / event * max(1, present // _SPAN)
                 for job in here:
                     run = jobs[job]
-                    _look_ahead(run, pairs, now, until)
-                    run.changed = 1 if run.place <= band[1] or run.beyond >= band[0] else 0
+                    taken, beyond = _look_ahead(run, pairs, now, until)
+                    run.changed = 1 if taken <= band[1] or beyond >= band[0] else 0
                     if run.changed:
                         near.append(job)
                     else:
                         state[_FAR] += run.units
+                        far.append((taken, beyond, job))
         for job in some:
             run = jobs[job]
             if run.units != (counts[run.runs] if run.runs >= 0 else 0):

@@ -39,7 +39,6 @@ class Queued:
     place: float = 0.0  # its key in the line, while it runs
     runs: int = 0  # 1 if it shall run from this event on
     changed: int = 0  # the last event that set ``runs``
-    beyond: float = 0.0  # most that the next step may come to gain
 
 
 @dataclass(slots=True, eq=False)
