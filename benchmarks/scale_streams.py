@@ -1,8 +1,9 @@
 """Policies on streams of 20,000 units, and the plan in hindsight with its bound: the piece ``streams`` of ``scale.py``."""
 
+import contextlib
 import resource
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from growth import Point, shown, slope
 
@@ -46,9 +47,42 @@ def served_s(instance: elastic_stream.Instance, name: str) -> tuple[float, float
     return time.process_time() - begin, 1.0
 
 
+class Timed:
+    """A policy whose seconds per event are noted; it ends the run at the seventh."""
+
+    clairvoyant = False
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy, self.seconds = policy, list[float]()
+        self.timeless = getattr(policy, "timeless", False)
+
+    def decide(self, view: elastic_stream.View) -> Mapping[int, int]:
+        """Decide, and note how long it took."""
+        begin = time.process_time()
+        answer = self.policy.decide(view)
+        self.seconds.append(time.process_time() - begin)
+        if len(self.seconds) == 7:
+            raise TimeoutError
+        return answer
+
+
+def events(present: int) -> None:
+    """Least milliseconds an event of the policies that look at all jobs present, where so many came at once."""
+    drawn = elastic_stream.generate(jobs=present, gpus=UNITS * present // 8000, seed=0)
+    jobs = tuple(job.model_copy(update={"arrival_s": 0.0}) for job in drawn.jobs)
+    for name in ("weighted", "priced", "myopic", "exploratory"):
+        timed = Timed(policy(name))
+        with contextlib.suppress(TimeoutError):
+            elastic_stream.run(drawn.model_copy(update={"jobs": jobs}), timed, lambda *_: None)
+        print(f"{name} | {present:,} present | {min(timed.seconds[1:]) * 1e3:.1f} ms an event", flush=True)
+
+
 def streams(sizes: Sequence[int], methods: Sequence[str]) -> None:
     """Policies on streams of 20,000 units at a load of .8, then the plan in hindsight with its bound."""
     queue_stream.COMPILED_FROM = 1
+    if "events" in methods:
+        for present in (2_000, 8_000):
+            events(present)
     names = [f"{order}-{sizing}" for sizing in SIZINGS for order in ORDERS] + list(OTHERS)
     names = [name for name in names if not methods or name in methods]
     instances = {size: elastic_stream.generate(jobs=size, gpus=UNITS, seed=0) for size in sizes}
