@@ -20,7 +20,7 @@ from dlsched.elastic_stream.certificate import completions_value, unverified
 from dlsched.elastic_stream.formulations import milp
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.planning import EFFORT, MOST_JOBS, plan_stream
+from dlsched.elastic_stream.planning import EFFORT, MOST_JOBS, least_worths, plan_stream
 from dlsched.elastic_stream.slots import TooLarge, lone_costs, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.solvers.conclude import solve_and_conclude
@@ -132,7 +132,7 @@ def run_plan(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     _begin(instance, search)
     search.offer(quick_stream(instance, tick=search.tick), source="srpt")
     if len(instance.jobs) <= MOST_JOBS:  # else a plan takes minutes, and the next one is better
-        _improve(instance, search, _shortest(instance), effort=0)
+        _improve(instance, search, least_worths(instance), effort=0)
     _plan(instance, search)
     return _status(search)
 
@@ -158,14 +158,9 @@ def _plan(instance: Instance, search: Search[Stream]) -> None:
         certificate = _look_for_prices(instance, search, certificate)
     if not search.proven:
         weights = (
-            _shortest(instance) if certificate is None else worths(instance, certificate, tick=search.tick).tolist()
+            least_worths(instance) if certificate is None else worths(instance, certificate, tick=search.tick).tolist()
         )
         _improve(instance, search, weights)
-
-
-def _shortest(instance: Instance) -> list[float]:
-    """Worth of every job if no prices are known."""
-    return [job.weight * instance.fastest_s(index) for index, job in enumerate(instance.jobs)]
 
 
 def _improve(instance: Instance, search: Search[Stream], weights: list[float], effort: float = EFFORT) -> None:

@@ -190,12 +190,6 @@ class _Offers:
             units -= taken
         return _LAST, units
 
-    def before(self, first: tuple[float, ...]) -> int:
-        """Units of all steps before an offer."""
-        index = bisect_right(self._least, first) - 1
-        block = self._blocks[index]
-        return sum(self._units[:index]) + sum(high - low for *_, low, high in block[: bisect_left(block, first)])
-
     def since(self, first: tuple[float, ...]) -> Iterator[Offer]:
         """The offers from one on."""
         index = bisect_right(self._least, first) - 1
@@ -219,10 +213,16 @@ class Weighed:
         self._speeds, self._weights, self._spare = speeds, weights, spare
         self._offers = _Offers()
         self._edge: tuple[float, ...] = _FIRST  # steps before it all get their units
+        self._taken = 0  # their units
         self._beyond: dict[int, int] = {}  # units of the jobs that get some by a step beyond it
         self._states: dict[int, int] = {}
         self._steps: dict[int, list[Offer]] = {}
         self._again: list[int] = []  # jobs to look at again: they have changed, or a restart is all but worth it
+
+    @property
+    def price(self) -> float:
+        """Gain per unit of the first step that gets no units, 0 if there is none."""
+        return -self._edge[0] if math.isfinite(self._edge[0]) else 0.0
 
     def decide(self, view: View) -> dict[int, int]:
         """Divide the units anew; a running job gets more only if it ends earlier so."""
@@ -248,10 +248,11 @@ class Weighed:
     def _move_edge(self, units: int) -> dict[int, None]:
         """Share out the units as ``share`` does; return the jobs whose shares may be others than before."""
         before, some = self._edge, self._spare // 2  # of the spare units, when the edge moves
-        idle = units - self._offers.before(before) if self._spare else -1
+        idle = units - self._taken if self._spare else -1
         if not 0 <= idle <= self._spare:
             self._edge, idle = self._offers.edge(units - some)
             idle += some
+            self._taken = units - idle
         units = idle if idle > self._spare else 0
         passed, first, last = dict[int, None](), min(before, self._edge), max(before, self._edge)
         if first < last:
@@ -302,11 +303,15 @@ class Weighed:
         self._steps[job] = self._speeds.offers(job, self._weights[job], state)
         for offer in self._steps[job]:
             self._offers.insert(offer)
+            if offer < self._edge:
+                self._taken += offer[3] - offer[2]
 
     def _withdraw(self, job: int) -> None:
         del self._states[job]
         for offer in self._steps.pop(job):
             self._offers.withdraw(offer)
+            if offer < self._edge:
+                self._taken -= offer[3] - offer[2]
 
 
 _STATES = 64  # remembered at most, besides those without jobs

@@ -1,19 +1,22 @@
 """Streams planned in hindsight, by weights of the jobs and simulated annealing (Kirkpatrick, Gelatt, Vecchi 1983)."""
 
 import math
+from array import array
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from dlsched.certificates import PricesCertificate
 from dlsched.core.elementary import exp, float_power
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.bounds import prices
-from dlsched.elastic_stream.bounds.any_time import worths
+from dlsched.elastic_stream.bounds.any_time import averaged, worths
 from dlsched.elastic_stream.checker import infeasible, objective
 from dlsched.elastic_stream.fast_simulation import FRESH, Course, Speeds, Weighed
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.simulator import simulate
+from dlsched.elastic_stream.simulation.view import View
 from dlsched.elastic_stream.solution import Stream
 
 _HEAT = 0.01
@@ -94,7 +97,10 @@ _FIRST = 0.4  # share of the tries that begin from all decodings; the others con
 MOST_JOBS = 50_000
 """Number of jobs up to which a search improves the weights."""
 _SPARE = 200  # one unit in so many may stay idle in the plan of more jobs
-_SMALL = 2_000  # jobs up to which all patiences and powers are tried; with more jobs only the first ones are
+_SMALL = 2_000  # jobs up to which all patiences and powers are tried; with more, weights follow simulations
+_OWN_POWERS = 0.95, 0.98, 0.98
+"""Powers of the weights, by simulation: less than 1, so that of jobs of nearly equal gain the larger ones wait."""
+_ARRIVALS, _INTERVALS = 50, 1_200  # arrivals in an interval of such prices; most intervals
 
 
 def plan(
@@ -149,16 +155,16 @@ def plan_stream(
     reason = infeasible(instance)
     if reason is not None:
         raise UsageError(f"no stream: {reason}")
-    least = (job.weight * instance.fastest_s(index) for index, job in enumerate(instance.jobs))
-    weights = list(map(max, weights, least))
-    if len(instance.jobs) > MOST_JOBS:  # a try would take longer than the stream
-        policy = Weighed(Speeds(instance, _PATIENCES[0]), weights, instance.units // _SPARE)
-        best = simulate(instance, policy, tick=tick)
+    weights = list(map(max, weights, least_worths(instance)))
+    if len(instance.jobs) > _SMALL:
+        best, weights = _at_own_prices(instance, weights, better, tick)
+        if len(instance.jobs) > MOST_JOBS:  # a try would take longer than the stream
+            return best
+        courses = [Course(Speeds(instance, _PATIENCES[0]), weights)]
+    else:
+        courses = _decoded(instance, weights, tick)
+        best = _made(instance, courses[0].speeds, courses[0].weights, tick)
         better(best)
-        return best
-    courses = _decoded(instance, weights, tick)
-    best = _made(instance, courses[0].speeds, courses[0].weights, tick)
-    better(best)
     tries = int(min(effort / len(instance.jobs), _MOST_TRIES * len(instance.jobs) * max(1.0, effort / EFFORT)))
 
     def improved(course: Course, share: float) -> None:
@@ -178,12 +184,67 @@ def plan_stream(
     return best
 
 
+def least_worths(instance: Instance) -> list[float]:
+    """Least worth of the work of every job: its fastest run times its weight."""
+    return [job.weight * instance.fastest_s(index) for index, job in enumerate(instance.jobs)]
+
+
+def _at_own_prices(
+    instance: Instance, weights: Sequence[float], better: Callable[[Stream], object], tick: Tick
+) -> tuple[Stream, list[float]]:
+    """Simulate weights, then the worths at the prices of that simulation, and so on; return the best stream and its weights.
+
+    Prices that prove a bound leave out what pauses and the moments between breakpoints cost. By worths at them, a job
+    whose best gain per unit is hardly above the price waits for hours while the real price is a little higher.
+    """
+    speeds, least = Speeds(instance, _PATIENCES[0]), least_worths(instance)
+    spare = instance.units // _SPARE if len(instance.jobs) > MOST_JOBS else 0
+    best, least_s, chosen, worth = None, math.inf, list[float](), np.array(weights)
+    for number, power in enumerate(_OWN_POWERS, start=1):
+        # Weights add up to the worths, so that gains per unit are prices.
+        powers = [
+            job.weight * float_power(each / job.weight, power)
+            for job, each in zip(instance.jobs, worth.tolist(), strict=True)
+        ]
+        scale = math.fsum(worth.tolist()) / (math.fsum(powers) or 1.0)
+        powers = [scale * each for each in powers]
+        policy = _Recording(speeds, powers, spare)
+        stream = simulate(instance, policy, tick=tick)
+        if (flow_s := objective(instance, stream)) < least_s:
+            best, least_s, chosen = stream, flow_s, powers
+            better(stream)
+        if number == len(_OWN_POWERS) or not policy.times or policy.times[0] == policy.times[-1]:
+            break
+        times, prices = np.array(policy.times), np.array(policy.prices)
+        count = min(_INTERVALS, len(instance.jobs) // _ARRIVALS)
+        grid = np.unique(np.linspace(times[0], times[-1], count + 1))  # fewer where the clock has no more moments
+        mean = averaged(times, prices[:-1], grid)
+        known = PricesCertificate(tuple((grid / (instance.tick_s or 1.0)).tolist()), tuple(mean.tolist()), 0.0)
+        worth = np.maximum(worths(instance, known, tick=tick), least)
+    assert best is not None
+    return best, chosen
+
+
+class _Recording(Weighed):
+    """Also notes the price at every event: the gain per unit of the first step that gets no units."""
+
+    def __init__(self, speeds: Speeds, weights: Sequence[float], spare: int) -> None:
+        super().__init__(speeds, weights, spare)
+        self.times, self.prices = array("d"), array("d")
+
+    def decide(self, view: View) -> dict[int, int]:
+        """Divide the units, and note the price."""
+        units = super().decide(view)
+        self.times.append(view.now_s)
+        self.prices.append(self.price)
+        return units
+
+
 def _decoded(instance: Instance, weights: Sequence[float], tick: Tick) -> list[Course]:
     """For each power of the weights, the course with the best patience; best first. With power 0 the least work goes first."""
-    few = len(instance.jobs) <= _SMALL
-    speeds = [Speeds(instance, patience) for patience in (_PATIENCES if few else _PATIENCES[:1])]
+    speeds = [Speeds(instance, patience) for patience in _PATIENCES]
     courses = []
-    for power in _POWERS if few else _POWERS[:1]:
+    for power in _POWERS:
         powers = [
             job.weight * float_power(weight / job.weight, power)
             for job, weight in zip(instance.jobs, weights, strict=True)

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlsched.certificates import PricesCertificate
 from dlsched.core.errors import UsageError
-from dlsched.elastic_stream import bound, example, generate
+from dlsched.elastic_stream import bound, example, generate, planning
+from dlsched.elastic_stream.bounds.any_time import worths
 from dlsched.elastic_stream.checker import check, infeasible, objective
 from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Course, Speeds, Weighed, offers_of, share, worth_it
 from dlsched.elastic_stream.planning import improve, plan_stream
@@ -183,6 +185,37 @@ def test_a_limit_keeps_what_was_found():
     assert check(instance, kept[-1]) == []
     assert len(met) > 1
     assert met == planned(instance, 400)[1][: len(met)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_own_prices_of_nasty_streams(seed, monkeypatch):
+    """What many jobs are given, asked of few: an interval an arrival, at Unix times and with ticks too."""
+    monkeypatch.setattr(planning, "_SMALL", 0)
+    monkeypatch.setattr(planning, "_ARRIVALS", 1)
+    instance = nasty(np.random.default_rng(seed), most_jobs=6)
+    if infeasible(instance) is None:
+        made, met = planned(instance)
+        assert met == sorted(met, reverse=True)
+        assert objective(instance, made) >= bound(instance).value * (1 - 1e-9)
+
+
+def test_the_price_of_an_event_by_hand():
+    """One unit: the second job, of gain 1 / 10 a unit, waits from 5 s to 30 s for the first one, of gain 9 / 30."""
+    instance = stream((0, 1, {1: 30.0}), (5, 1, {1: 10.0}), units=1)
+    policy = planning._Recording(Speeds(instance), [9.0, 1.0], 0)
+    simulate(instance, policy)
+    assert policy.times.tolist() == [0.0, 5.0, 30.0, 40.0]
+    assert policy.prices.tolist() == pytest.approx([0.0, 0.1, 0.0, 0.0])
+
+
+def test_own_prices_gain():
+    """Steady use, and worths at one price for all times: the streams from their own prices have less flow time."""
+    instance = generate(jobs=3_000, gpus=60, seed=1)
+    last_s = max(job.arrival_s for job in instance.jobs)
+    weights = worths(instance, PricesCertificate((0.0, last_s), (1.0,), 0.0)).tolist()
+    _, met = planned(instance, 0, weights=weights)
+    assert len(met) > 1
+    assert met[-1] < 0.97 * met[0]
 
 
 def test_improve_hands_over_its_best():

@@ -273,8 +273,10 @@ def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) ->
 
 
 def worths(instance: Instance, known: PricesCertificate, *, tick: Tick = no_tick) -> FloatArray:
-    """Weighted seconds that all work of each job is worth at prices, shape (J,); ticks are ignored."""
+    """Weighted seconds that all work of each job is worth at prices, shape (J,), without ticks; of very many jobs without pauses."""
     jobs = jobs_of(instance)
+    if len(jobs.index) > _ALL:
+        jobs = replace(jobs, restart_s=np.zeros_like(jobs.restart_s))
     found = np.zeros(len(instance.jobs))
     if len(jobs.index):
         times = np.array(known.breakpoints) * (instance.tick_s or 1.0)
