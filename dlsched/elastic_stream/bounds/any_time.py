@@ -273,7 +273,7 @@ def breakpoints_of(instance: Instance, jobs: Jobs, stream: Stream, most: int) ->
 
 
 def worths(instance: Instance, known: PricesCertificate, *, tick: Tick = no_tick) -> FloatArray:
-    """Weighted seconds that all work of each job is worth at prices, shape (J,), without ticks; of very many jobs without pauses."""
+    """Weighted seconds that all work of each job is worth at prices, shape (J,); no ticks, and of very many jobs no pauses."""
     jobs = jobs_of(instance)
     if len(jobs.index) > _ALL:
         jobs = replace(jobs, restart_s=np.zeros_like(jobs.restart_s))
