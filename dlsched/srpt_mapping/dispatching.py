@@ -10,17 +10,18 @@ for at most ``patience`` times its predicted length. Then it starts on any free 
 
 import heapq
 import math
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count, takewhile
 from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import Placed, Rule, Servers
+from dlsched.srpt_mapping.placing import Placed, Rule, Servers, outlook
 from dlsched.srpt_mapping.slices import servers_of
 from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts
 
@@ -49,6 +50,9 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 
 
 _Kind = tuple[JobGraph, str | None]  # a graph and a pool, which jobs of one placement share
+_Need = tuple[int, str | None]  # GPUs and pool
+_Head = tuple[float, int]  # key and index of a job
+_MOST_OUTLOOKS = 4_000  # of which good jobs are remembered
 
 
 @dataclass(slots=True)
@@ -64,9 +68,14 @@ class Aside:
     waited_s: Sequence[float] = ()
     # by waiting job the end of its wait; by graph the waiting jobs in order; a heap of ends; all that ever waited
     _until: dict[int, float] = field(default_factory=dict)
-    _order: dict[_Kind, list[tuple[float, int]]] = field(default_factory=dict)
+    _order: dict[_Kind, list[_Head]] = field(default_factory=dict)
     _ends: list[tuple[float, int]] = field(default_factory=list)
     _waited: set[int] = field(default_factory=set)
+    # by need the first jobs of all graphs, numbered as they became first; by need and outlook the last number that was looked
+    # at, and the good ones up to it, ascending, with some that are first no more
+    _heads: dict[_Need, dict[_Head, int]] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    _good: dict[tuple[_Need, object], tuple[int, list[_Head]]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self._until)
@@ -93,7 +102,10 @@ class Aside:
         self._waited.add(index)
         self._until[index] = now_s + patience_s
         heapq.heappush(self._ends, (self._until[index], index))
-        insort(self._order.setdefault((job.graph, job.pool), []), (self.keys[index], index))
+        waiting_jobs = self._order.setdefault((job.graph, job.pool), [])
+        before = waiting_jobs[:1]
+        insort(waiting_jobs, (self.keys[index], index))
+        self._change_head(index, before, waiting_jobs)
         return True
 
     def expired(self, now_s: float) -> list[int]:
@@ -106,25 +118,33 @@ class Aside:
 
     def ready(self, tick: Tick) -> Iterator[tuple[int, Placed]]:
         """Yield waiting jobs that now find good placements, of equal graphs the first alone; each must start before the next."""
-        # the first job of every graph that fits, in the order of the queue
-        servers = self.servers
-        first = [(jobs[0], kind) for kind, jobs in self._order.items() if servers.fits(kind[0].gpus, kind[1])]
-        heads = {index: kind for (_, index), kind in first}
-        order = [head for head, _ in first]
-        heapq.heapify(order)
-        while order and self.waiting is not None:
-            _, index = heapq.heappop(order)
-            graph, pool = kind = heads[index]
-            if not servers.fits(graph.gpus, pool):
-                continue
+        # in the order of the queue: what a start leaves makes no job good that comes before it
+        after = -math.inf, -1
+        while heads := [head for need in self._heads if (head := self._first_good(need, after, tick))]:
+            after = min(heads)
+            job = self.instance.jobs[after[1]]
+            self._leave(after[1])
+            yield after[1], self.place(job.graph, self.servers.within(job.pool))
+
+    def _first_good(self, need: _Need, after: _Head, tick: Tick) -> _Head | None:
+        """The first job of a need after one that is first of its graph and finds a good placement."""
+        if self.waiting is None or not self.servers.fits(*need):
+            return None
+        heads, servers = self._heads[need], self.servers.within(need[1])
+        if len(self._good) >= _MOST_OUTLOOKS:
+            self._good.clear()
+        known = need, outlook(self.place, need[0], servers)
+        seen, good = self._good.get(known, (0, []))
+        # what is new since then
+        for head in takewhile(lambda each: heads[each] > seen, reversed(heads)):
             tick()
-            placed = self.place(graph, servers.within(pool))
-            if self._is_good(index, placed, self.waiting):
-                self._leave(index)
-                yield index, placed
-                if kind in self._order:
-                    heapq.heappush(order, self._order[kind][0])
-                    heads[self._order[kind][0][1]] = kind
+            if self._is_good(head[1], self.place(self.instance.jobs[head[1]].graph, servers), self.waiting):
+                insort(good, head)
+        self._good[known] = heads[next(reversed(heads))], good
+        first = bisect_right(good, after)
+        while first < len(good) and good[first] not in heads:
+            del good[first]
+        return good[first] if first < len(good) else None
 
     def _is_good(self, index: int, placed: Placed, waiting: Waiting) -> bool:
         """Whether a placement is as fast as the rule asks for."""
@@ -136,9 +156,24 @@ class Aside:
         del self._until[index]
         kind = self.instance.jobs[index].graph, self.instance.jobs[index].pool
         waiting_jobs = self._order[kind]
+        before = waiting_jobs[:1]
         del waiting_jobs[bisect_left(waiting_jobs, (self.keys[index], index))]
+        self._change_head(index, before, waiting_jobs)
         if not waiting_jobs:
             del self._order[kind]
+
+    def _change_head(self, index: int, before: list[_Head], jobs: list[_Head]) -> None:
+        """Number the first of the jobs that wait with the graph of one, if it was not the first before."""
+        job = self.instance.jobs[index]
+        need = job.gpus, job.pool
+        if jobs[:1] != before:
+            heads = self._heads.setdefault(need, {})
+            for head in before:
+                del heads[head]
+            for head in jobs[:1]:
+                heads[head] = next(self._numbers)
+            if not heads:
+                del self._heads[need]
 
 
 class Begun(NamedTuple):

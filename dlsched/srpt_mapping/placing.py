@@ -241,7 +241,7 @@ def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
 
     Guarantee: none; more servers than needed are never used. Cost: O(M log M) for M servers, and step 2.
     """
-    chosen = (_tightest if servers.consolidated else _most_free)(graph.gpus, servers.rooms)
+    chosen = _chosen(graph.gpus, servers)
     if len(chosen) == 1:
         return [(chosen[0][0], graph.replicas)]
     rooms = tuple(room for _, room in chosen)
@@ -276,6 +276,18 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
 def taken_of(placed: Placed) -> list[tuple[int, int]]:
     """Return the GPUs that a placement takes, by the index of the server."""
     return [(index, sum(row)) for index, row in placed]
+
+
+def outlook(rule: Rule, gpus: int, servers: Servers) -> object:
+    """What the seconds of a job of so many GPUs depend on, beside its graph, where the rule places it."""
+    if rule is not heavy_edge:
+        return frozenset(servers.rooms.items())
+    return tuple([(room, servers.shares[server]) for server, room in _chosen(gpus, servers)])
+
+
+def _chosen(gpus: int, servers: Servers) -> list[tuple[int, int]]:
+    """Servers and what they give to a job of so many GPUs, by the first step of ``heavy_edge``."""
+    return (_tightest if servers.consolidated else _most_free)(gpus, servers.rooms)
 
 
 PLACES: Mapping[str, Rule] = {"heavy-edge": heavy_edge, "compact": compact}
