@@ -6,6 +6,7 @@ once more here, by modules that were loaded before it ran.
 """
 
 import hashlib
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -341,7 +342,8 @@ def _answer(family: AnyFamily, instance: InstanceFile, outcome: Outcome) -> Answ
     if outcome.solution is None:
         return Answer(outcome.status, None, time_s, outcome.message)
     try:
-        solution = family.read_solution(outcome.solution, instance)
+        text = outcome.solution
+        solution = family.read_solution(json.loads(text) if isinstance(text, bytes) else text, instance)
         broken = family.check(instance, solution)
     except InputError as error:
         return Answer("error", None, time_s, str(error))

@@ -203,24 +203,44 @@ def _repeated_path(data: Json) -> str:
     return "an object"  # its own key was repeated too, so the parser dropped the object
 
 
+_BLOCK = 2_000  # entries of a list whose text is in memory at a time
+_FEW = 64  # entries of an object or a list whose text is made one by one
+_DEPTH = 4  # of the lists in an instance, in the recipe of one
+
+
 def canonical_sha256(data: Mapping[str, object]) -> str:
     """SHA-256 of the UTF-8 JSON with sorted keys, separators ``,`` and ``:``, floats as Python's repr.
 
     An iterator among the values yields a list in blocks, of which one is in memory at a time, or their JSON without brackets.
     """
     digest = hashlib.sha256()
-    for number, key in enumerate(sorted(data)):
-        value = data[key]
-        digest.update(f"{',' if number else '{'}{json.dumps(key, ensure_ascii=False)}:".encode())
-        if isinstance(value, Iterator):
-            for place, block in enumerate(value):
-                digest.update(b"," if place else b"[")
-                digest.update(block if isinstance(block, bytes) else text_of(block, ",", canonical=True).encode())
-            digest.update(b"]")
-        else:
-            digest.update(text_of([value], "", canonical=True).encode())
-    digest.update(b"}" if data else b"{}")
+    for piece in _canonical(data, _DEPTH):
+        digest.update(piece)
     return digest.hexdigest()
+
+
+def _canonical(value: object, depth: int) -> Iterator[bytes]:
+    """Canonical JSON in pieces: what stands in an object, ``depth`` levels down, one by one, and long lists in blocks."""
+    if type(value) is list and len(value) > _BLOCK:
+        entries = value
+        value = (entries[start : start + _BLOCK] for start in range(0, len(entries), _BLOCK))
+    if isinstance(value, Iterator):
+        for place, block in enumerate(value):
+            yield b"," if place else b"["
+            yield block if isinstance(block, bytes) else text_of(block, ",", canonical=True).encode()
+        yield b"]"
+    elif isinstance(value, Mapping) and depth and (depth == _DEPTH or len(value) <= _FEW):
+        for number, key in enumerate(sorted(value)):
+            yield f"{',' if number else '{'}{json.dumps(key, ensure_ascii=False)}:".encode()
+            yield from _canonical(value[key], depth - 1)
+        yield b"}" if value else b"{}"
+    elif type(value) is list and value and depth and len(value) <= _FEW:
+        for number, entry in enumerate(value):
+            yield b"," if number else b"["
+            yield from _canonical(entry, depth - 1)
+        yield b"]"
+    else:
+        yield text_of([value], "", canonical=True).encode()
 
 
 def json_text(data: Mapping[str, object]) -> str:

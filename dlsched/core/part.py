@@ -5,7 +5,7 @@ contain an error, and look at only a few of the unknown fields of an object.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias, cast
 
@@ -72,6 +72,15 @@ Data: TypeAlias = Mapping[str, object]
 """A part as plain data: its fields by name, as in a file."""
 
 
+_MANY = 10  # fields of a part, from which on a table of its own is large
+
+
+@lru_cache(maxsize=1 << 16)
+def shared(parts: tuple["Part", ...]) -> tuple["Part", ...]:
+    """One object for equal parts: a million jobs have few different ones."""
+    return parts
+
+
 _GIVEN: dict[frozenset[str], set[str]] = {}
 
 
@@ -96,8 +105,13 @@ class Part(Brief, BaseModel):
 
     def model_post_init(self, context: object, /) -> None:
         """Share one set of the names of given fields among all parts that were given the same: each own takes up to 700 bytes."""
-        given = self.__pydantic_fields_set__
+        given, fields = self.__pydantic_fields_set__, self.__dict__
         object.__setattr__(self, "__pydantic_fields_set__", _GIVEN.setdefault(frozenset(given), given))
+        if len(fields) > _MANY:
+            # Python has one table of names for all parts of a class whose attributes are set one by one: half the memory.
+            object.__delattr__(self, "__dict__")
+            for name, value in fields.items():
+                object.__setattr__(self, name, value)
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # data within data are validated without this function
 

@@ -23,6 +23,7 @@ from dlsched.evaluation.measures import (
 )
 from dlsched.evaluation.question import BOUND, Piece
 from dlsched.families import FAMILIES
+from dlsched.srpt_mapping.solution import compact
 from dlsched.statistics.inference import Estimate
 from dlsched.study.rows import Row
 from dlsched.study.study import Study
@@ -221,10 +222,9 @@ def _cluster(
             times[HAPPENED].append(piece.happened)
         for name in policies:
             row = rows[piece.recipe.source, name]
-            data = study.solution(row.key)
-            if row.status in ("feasible", "optimal") and data is not None:
-                solution = FAMILIES[instance.family].read_solution(data, instance)
-                times[name].append(times_of(instance, solution))
+            found = _times(study, row, instance)
+            if found is not None:
+                times[name].append(found)
             else:
                 words = f"{row.status}: {row.message}" if row.message else row.status
                 unanswered.setdefault(name, f"{piece.name}: {words}" if piece.name else words)
@@ -270,6 +270,16 @@ def _cluster(
         preemptive=instance.family == "elastic_stream",
         inferred=all(job.eligible_s is None for each in imported for job in each.jobs),
     )
+
+
+def _times(study: Study, row: Row, instance: InstanceFile) -> JobTimes | None:
+    """The times under a policy, whose schedule is then let go; None: it has no answer."""
+    data = study.solution(row.key, compact() if instance.family == "srpt_mapping" else None)
+    if row.status not in ("feasible", "optimal") or data is None:
+        return None
+    solution = FAMILIES[instance.family].read_solution(data, instance)
+    del data
+    return times_of(instance, solution)
 
 
 def _least_s(instance: InstanceFile, bound: float | None, jobs: Jobs) -> float | None:

@@ -37,7 +37,11 @@ def framed(content: bytes) -> bytes:
     >>> list(Frames().feed(framed(b"one") + framed(b"two")))
     [b'one', b'two']
     """
-    return _HEAD.pack(_MARK, len(content), zlib.crc32(content)) + content
+    return _head(content) + content
+
+
+def _head(content: bytes) -> bytes:
+    return _HEAD.pack(_MARK, len(content), zlib.crc32(content))
 
 
 class Frames:
@@ -72,9 +76,9 @@ class Frames:
 
 def write_frame(pipe: int, content: bytes) -> None:
     """Write all bytes of a frame to a pipe."""
-    unsent = memoryview(framed(content))
-    while unsent:
-        unsent = unsent[os.write(pipe, unsent) :]
+    for unsent in map(memoryview, (_head(content), content)):
+        while unsent:
+            unsent = unsent[os.write(pipe, unsent) :]
 
 
 LARGEST_ANSWER = 64 << 20

@@ -29,6 +29,7 @@ The checker computes all figures from the definitions, by code of its own.
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from weakref import ReferenceType, ref
 
 import numpy as np
 
@@ -188,14 +189,14 @@ def _placed_times(instance: Instance, schedule: Schedule) -> Times:
     return times
 
 
-# arguments and answer of the last call of ``_read``, as ``check`` and ``objective`` follow each other
-_last: list[tuple[Instance, Schedule, list[Violation], Times]] = []
+# arguments and answer of the last call of ``_read``, as ``check`` and ``objective`` follow each other, while the schedule lives
+_last: list[tuple[Instance, ReferenceType[Schedule], list[Violation], Times]] = []
 
 
 def _read(instance: Instance, schedule: Schedule) -> tuple[list[Violation], Times]:
     """Violations of placements, and times of the jobs placed correctly; the last answer is remembered."""
     for known_instance, known_schedule, broken, times in _last:
-        if known_instance is instance and known_schedule is schedule:
+        if known_instance is instance and known_schedule() is schedule:
             return broken, times
     starts, times = dict(schedule.jobs.items()), Times()
     broken = [
@@ -207,7 +208,7 @@ def _read(instance: Instance, schedule: Schedule) -> tuple[list[Violation], Time
         broken += wrong
         if start is not None and not wrong:
             times[job.id] = start.start_s, job.iterations * iteration_time(instance, job, start.placement)
-    _last[:] = [(instance, schedule, broken, times)]
+    _last[:] = [(instance, ref(schedule, lambda gone: _last.clear()), broken, times)]
     return broken, times
 
 

@@ -31,13 +31,13 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Unpack
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.cluster.job_graph import Stage as Stage
 from dlsched.core.instance import Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import FOUND, Refused
-from dlsched.core.part import Data, Part
+from dlsched.core.part import Data, Part, shared
 from dlsched.core.ranges import MODERATE, Range, Ranges
 from dlsched.core.ticks import from_the_first
 from dlsched.srpt_mapping.servers import Group as Group
@@ -106,7 +106,7 @@ class Job(Part):
     group: Name | None = None
     user: Name | None = None
     model: Name | None = None
-    stages: Annotated[tuple[Stage, ...], Field(strict=False, min_length=1)]
+    stages: Annotated[tuple[Stage, ...], Field(strict=False, min_length=1), AfterValidator(shared)]
     begun: Annotated[tuple[Held, ...], Field(strict=False, min_length=1)] | None = None
     pool: Name | None = None
     priority: Annotated[int, Field(ge=-_CLASSES, le=_CLASSES)] = 0

@@ -11,7 +11,7 @@ docs/srpt_mapping.md defines the figures. The state of a GPU is what is in use: 
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice, product
@@ -103,6 +103,9 @@ class GpuShare(Share):
         return (*self, *self._on)
 
 
+_BLOCK = 2_000  # jobs that are plain data at a time
+
+
 class Start(NamedTuple):
     """When a job starts, seconds, and where its replicas run."""
 
@@ -110,7 +113,7 @@ class Start(NamedTuple):
     placement: tuple[Share, ...]
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False, weakref_slot=True)
 class Schedule(Brief):
     """A ``Start`` for every job, by its id; immutable.
 
@@ -122,6 +125,12 @@ class Schedule(Brief):
 
     def __init__(self, jobs: Mapping[str, tuple[float, Iterable[Share | tuple[int, str, int]]]]) -> None:
         object.__setattr__(self, "jobs", FrozenMapping({job: _frozen(start) for job, start in jobs.items()}))
+
+    def blocks(self) -> Iterator["Schedule"]:
+        """Schedules of some of the jobs each, in their order."""
+        jobs = iter(self.jobs.items())
+        while block := dict(islice(jobs, _BLOCK)):
+            yield Schedule(block)
 
     def as_data(self) -> dict[str, Any]:
         """Return the schedule as in result files."""
@@ -178,7 +187,24 @@ def read_solution(data: Any, instance: Instance) -> Schedule:
     if not isinstance(data, dict) or not isinstance(data.get("jobs"), dict):
         raise InputError(where="solution.jobs", found="no object", allowed="{job: {start_s, placement}}")
     read_object(data, {"jobs"}, ("solution",))
-    return Schedule({job: _simple_start(start) or _start(start, job) for job, start in data["jobs"].items()})
+    starts = data["jobs"].items()
+    return Schedule({job: _read(start) or _simple_start(start) or _start(start, job) for job, start in starts})
+
+
+def _read(start: object) -> Start | None:
+    return start if type(start) is Start else None
+
+
+def compact() -> Callable[[dict[str, Any]], object]:
+    """Return a hook for ``json.loads`` of a schedule: entries become starts, equal placements one; a third of the memory."""
+    shared = dict[tuple[Share, ...], tuple[Share, ...]]()
+
+    def entry(data: dict[str, Any]) -> object:
+        if "placement" not in data or (start := _simple_start(data)) is None:
+            return data
+        return Start(start.start_s, shared.setdefault(start.placement, start.placement))
+
+    return entry
 
 
 def _simple_start(data: object) -> Start | None:

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, TypeAlias
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.family import AnyMethod
-from dlsched.core.files import Json, canonical_sha256
+from dlsched.core.files import Json, canonical_sha256, json_text
 from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import printable, shown
-from dlsched.families import FAMILIES, instance_from
+from dlsched.families import FAMILIES, instance_from, instance_of
 from dlsched.own_methods import call_of_user, find_method_of_user, import_of_user
 
 NO_LABEL = ("seed", "jobs", "gpus")
@@ -236,35 +236,51 @@ def _word(key: str, value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GivenRecipe(Recipe):
-    """An instance as data; ``content`` is that of its file, ``arguments`` those with which a function drew it."""
+    """An instance; ``content`` is that of its file, or itself, ``arguments`` those with which a function drew it."""
 
     KEYS: ClassVar = {"instance": "content", "arguments": "arguments"}
-    content: Json
+    content: "Json | InstanceFile"
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """Pickle an instance as the text of its file, which takes a fifth of the memory."""
+        content: object = self.content
+        if isinstance(content, InstanceFile):
+            content = json_text(content.in_blocks(type(content).as_data)).encode()
+        return _received, (self.arguments, self.family, self.source, self.preset, self.seed, content)
 
     @property
     def data(self) -> Mapping[str, Json]:
         """``{"instance": {...}}``, and ``"arguments"`` if there are any."""
-        return {"instance": self.content} | ({"arguments": dict(self.arguments)} if self.arguments else {})
+        content = self.content.as_data() if isinstance(self.content, InstanceFile) else self.content
+        return {"instance": content} | ({"arguments": dict(self.arguments)} if self.arguments else {})
 
     @property
     def hashed(self) -> Mapping[str, Json]:
         """The data without the instance's ``source``, and without the arguments."""
-        if not isinstance(self.content, dict):
-            return {"instance": self.content}
-        return {"instance": {key: value for key, value in self.content.items() if key != "source"}}
+        content = self.data["instance"]
+        if isinstance(content, dict):
+            content = {key: value for key, value in content.items() if key != "source"}
+        return {"instance": content}
 
     def make(self, step: Step = _ignored) -> InstanceFile:
         """Read the instance; errors as ``instance_from``."""
-        return instance_from(self.content, self.source)
+        return self.content if isinstance(self.content, InstanceFile) else instance_from(self.content, self.source)
 
     def written(self) -> tuple[str, str] | None:
         """The file; None for a window of a trace, which has no instance file."""
         return (self.source, "") if self.source.endswith((".json", ".json.gz", ".parquet")) else None
 
 
+def _received(arguments: Mapping[str, Json], *fields: Any) -> GivenRecipe:
+    """The recipe with these fields; the content is text where an instance was sent."""
+    *others, content = fields
+    content = instance_of(content, "instance") if isinstance(content, bytes) else content
+    return GivenRecipe(*others, content, arguments=arguments)
+
+
 def recipe_of_instance(instance: InstanceFile, source: str) -> GivenRecipe:
     """Return the recipe of an instance that was read or imported."""
-    return GivenRecipe(instance.family, source, "", None, instance.as_data())
+    return GivenRecipe(instance.family, source, "", None, instance)
 
 
 def recipe_of_result(recipe: Recipe, instance: Json) -> GivenRecipe:

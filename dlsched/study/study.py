@@ -6,10 +6,10 @@ import json
 import os
 import shlex
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json, json_text
@@ -221,11 +221,11 @@ class Study:
             except (AssertionError, AttributeError) as error:
                 raise ValueError(f"{recipe.source}: found no way to make it ({error!r})") from None
 
-    def solution(self, key: str) -> Json:
-        """Return the solution of a cell as data; None if it has none, or one too large to be stored."""
+    def solution(self, key: str, hook: Callable[[dict[str, Any]], object] | None = None) -> Json:
+        """Return the solution of a cell as data, None if it has none or a too large one; ``hook``: as ``unpack`` has it."""
         (packed,) = self._store.one("SELECT solution FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", key)
         with located(self._store.path):
-            return unpack(packed)
+            return unpack(packed, hook)
 
     def made_by(self, key: str) -> tuple[Recipe, Mapping[str, Json], int]:
         """Return recipe, method as in the plan, and seed of a cell."""

@@ -179,6 +179,7 @@ def facts_of(family: AnyFamily, instance: InstanceFile) -> Facts:
 class Outcome:
     """The outcome of the cell with this key, as in its row; ``solution`` to ``solver`` are as in result files.
 
+    The solution of a method is the text of its JSON, which may be large, and goes into a store as it is.
     ``facts`` is None if the instance was not made, or the same process has sent them before.
     """
 
@@ -191,7 +192,7 @@ class Outcome:
     cpu_s: float | None = None
     memory_mib: float | None = None
     figures: dict[str, float] = field(default_factory=dict)
-    solution: Json = None
+    solution: "Json | bytes" = None
     certificate: Json = None
     bound_source: str | None = None
     solver: str | None = None
@@ -203,11 +204,14 @@ class Outcome:
         return self.objective is None and self.bound is None and self.status not in ("infeasible", FOUND)
 
     def as_bytes(self) -> bytes:
-        """Return it as JSON."""
+        """Return it as JSON; a solution that is text follows on a line of its own."""
         data = {name: getattr(self, name) for name in self.__slots__}
+        text = b""
+        if isinstance(self.solution, bytes):
+            data["solution"], text = None, b"\n" + self.solution
         if self.facts is not None:
             data["facts"] = {name: getattr(self.facts, name) for name in self.facts.__slots__}
-        return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
+        return json.dumps(data, allow_nan=False, separators=(",", ":")).encode() + text
 
 
 class CellEnded(DlschedError):  # noqa: N818  says how, which need not be an error of anyone's
@@ -221,8 +225,10 @@ class CellEnded(DlschedError):  # noqa: N818  says how, which need not be an err
 def outcome_from(raw: bytes) -> Outcome:
     """Read what ``as_bytes`` wrote; ``ValueError``: the bytes hold no outcome."""
     try:
-        data: Any = json.loads(raw)
+        head, line, text = raw.partition(b"\n")
+        data: Any = json.loads(head)
         facts = data.pop("facts")
+        data |= {"solution": text} if line else {}
         outcome = Outcome(**data, facts=None if facts is None else Facts(**facts))
     except (KeyError, TypeError, AttributeError, RecursionError, UnicodeDecodeError) as error:
         raise ValueError(f"no outcome of a cell: {error}") from None

@@ -139,7 +139,7 @@ class Supervisor:
         """Write as much of the cells as the pipe accepts, without blocking: the process may hang."""
         while self._process is not None and self._unsent:
             try:
-                self._unsent = self._unsent[os.write(self._tasks, self._unsent) :]
+                self._unsent = self._unsent[os.write(self._tasks, self._unsent) :] or memoryview(b"")
             except BlockingIOError:
                 return
             except BrokenPipeError:  # it died, and closed its pipe of outcomes

@@ -265,10 +265,10 @@ class Store:
         facts = {
             **{name: getattr(recipe, name) for name in ("family", "source", "preset")},
             "seed": stored_seed(recipe.seed),
-            "recipe": pack(dict(recipe.data)),
+            "recipe": pack(dict(data := recipe.data)),
             "content": recipe.content_hash(),
         }
-        whole = [recipe.family, recipe.source, recipe.preset, recipe.seed, recipe.data]
+        whole = [recipe.family, recipe.source, recipe.preset, recipe.seed, data]
         return self._once("instance", canonical_sha256({"recipe": whole}), facts)
 
     def _once(self, table: str, value: str, facts: Mapping[str, object], column: str = "hash") -> int:

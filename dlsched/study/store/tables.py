@@ -22,10 +22,10 @@ import json
 import re
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
@@ -53,11 +53,11 @@ def located(path: Path, remark: str = "") -> Iterator[None]:
         raise InputError(f"{path}: the store is damaged: {printable(cut(words, 200))}") from None
 
 
-def pack(data: Json, largest: int = LARGEST) -> bytes | None:
-    """Compress data as JSON; return None for None, and for JSON of more than ``largest`` bytes."""
+def pack(data: "Json | bytes", largest: int = LARGEST) -> bytes | None:
+    """Compress data, or their text, as JSON; return None for None, and for JSON of more than ``largest`` bytes."""
     if data is None:
         return None
-    text = json.dumps(data).encode()
+    text = data if isinstance(data, bytes) else json.dumps(data).encode()
     packed = zlib.compress(text) if len(text) <= largest else None
     return packed if packed is None or len(text) <= _largest(packed) else zlib.compress(text, 0)
 
@@ -67,8 +67,8 @@ def _largest(packed: bytes) -> int:
     return min(LARGEST, max(_SMALL, _TIMES * len(packed)))
 
 
-def unpack(packed: bytes | None) -> Json:
-    """Return packed data; ``ValueError`` for what ``pack`` does not write."""
+def unpack(packed: bytes | None, hook: Callable[[dict[str, Any]], object] | None = None) -> Json:
+    """Return packed data; ``hook`` is the ``object_hook`` of ``json``; ``ValueError`` for what ``pack`` does not write."""
     if packed is None:
         return None
     decompressor, most = zlib.decompressobj(), _largest(packed)
@@ -76,7 +76,7 @@ def unpack(packed: bytes | None) -> Json:
         text = decompressor.decompress(packed, most)
         if not decompressor.eof:
             raise ValueError(f"data cut short, or of more than {most:,} bytes in {len(packed):,}")
-        data: Json = json.loads(text)
+        data: Json = json.loads(text, object_hook=hook)
     except (zlib.error, ValueError, RecursionError) as error:
         raise ValueError(f"found no compressed JSON ({error})") from None
     return data
