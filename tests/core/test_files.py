@@ -260,3 +260,14 @@ def test_tables_stand_in_plain_data_as_objects():
     assert text_of([{"t": table}], "", canonical=True) == '{"t":{"10":2.5,"11":1e-05,"9":4.0}}'
     with pytest.raises(ValueError, match="not JSON compliant"):
         text_of([1.0, float("nan")], ",")
+
+
+def test_the_hash_of_a_long_list_is_that_of_its_text():
+    """Wherever it stands, though its text is made in blocks; objects within objects, empty ones and none."""
+    jobs = [{"id": f"é{number}", "%": number / 7} for number in range(4_001)]
+    data = {"recipe": ["a", None, {"instance": {"z": {}, "jobs": jobs, "a": []}}], "b": 1.5}
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert canonical_sha256(data) == hashlib.sha256(text.encode()).hexdigest()
+    assert canonical_sha256(data["recipe"][2]) == canonical_sha256(
+        {"instance": {"z": {}, "jobs": iter([jobs]), "a": []}}
+    )

@@ -1,5 +1,7 @@
 """The checker by hand: seconds of an iteration, every rule by name and amount, and what must not change anything."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,8 @@ from dlsched.core.errors import InputError, UsageError
 from dlsched.srpt_mapping.checker import _fit, check, completion_times, figures, iteration_time, objective
 from dlsched.srpt_mapping.heuristics import fifo
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.solution import Schedule, Share, read_solution
+from dlsched.srpt_mapping.solution import Schedule, Share, compact, read_solution
+from dlsched.study.cells.runner import text_of_solution
 from dlsched.testing.srpt_mapping import srpt_mapping_instances
 
 from .builders import ends_of_bandwidth, fields_of, gang, made, stage, uniform_s
@@ -308,6 +311,8 @@ def test_reading_and_writing_solutions():
         "placement": [{"stage": 0, "server": "big", "replicas": 3}],
     }
     assert read_solution(data_of(start_s=-1), ONE).jobs["a"].start_s == -1.0
+    read = read_solution(json.loads(text_of_solution(schedule), object_hook=compact()), INSTANCE)
+    assert read == schedule and hash(read) == hash(schedule)
     with pytest.raises(AttributeError, match="cannot assign"):
         schedule.jobs = {}
 
@@ -391,3 +396,12 @@ def test_a_start_that_is_no_time_is_refused(start_s):
     assert [(each.rule, each.where) for each in check(instance, broken)] == [("release", "long")]
     with pytest.raises(UsageError, match="no objective"):
         srpt_mapping.objective(instance, broken)
+
+
+def test_the_text_of_many_jobs():
+    """Block by block it is what ``json`` writes at once; equal placements are one object when it is read."""
+    schedule = Schedule({f"job {number}": (float(number), [(0, "s0", 1)]) for number in range(4_001)})
+    text = text_of_solution(schedule)
+    assert text == json.dumps(schedule.as_data(), separators=(",", ":")).encode()
+    read = read_solution(json.loads(text, object_hook=compact()), INSTANCE)
+    assert read == schedule and len({id(start.placement) for start in read.jobs.values()}) == 1

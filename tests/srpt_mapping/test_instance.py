@@ -184,3 +184,9 @@ def test_a_job_with_another_release_is_as_if_made_with_it():
     moved = job.released(7.5)
     assert moved == job.model_copy(update={"release_s": 7.5}) and moved.graph is graph
     assert job.release_s == before_s
+
+
+def test_jobs_share_equal_stages():
+    """They are one object, however they were given."""
+    first, second = Instance(**BASE | {"jobs": [{**BASE["jobs"][0], "id": name} for name in "ab"]}).jobs
+    assert first.stages is second.stages and first.graph is second.graph

@@ -220,6 +220,12 @@ def test_an_outcome_travels():
     assert outcome_from(Outcome("a1", "killed").as_bytes()) == Outcome("a1", "killed")
 
 
+def test_a_solution_travels_as_its_text():
+    """It is not parsed on its way."""
+    outcome = replace(OUTCOME, solution=b'{"gpus":{"a\\nb":1}}')
+    assert outcome_from(outcome.as_bytes()) == outcome
+
+
 @pytest.mark.parametrize("raw", [b"", b"no JSON", b"[1]", b"3", b"\xff\xfe", b"[" * 100_000])
 def test_what_is_no_outcome_is_refused(raw: bytes):
     """What is no JSON, whatever it is; fields of another kind, and numbers that are not finite."""

@@ -1,5 +1,6 @@
 """The process of cells, run here: solved, verified, measured; what no rule allows is rejected."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +39,7 @@ def test_a_cell_says_what_solve_says():
     data = result.as_data()
     first = ended[0]
     assert (first.status, first.objective, first.bound) == ("optimal", result.objective, result.bound)
-    assert (first.solution, first.certificate) == (data["solution"], data["certificate"])
+    assert (json.loads(first.solution), first.certificate) == (data["solution"], data["certificate"])
     assert [outcome.status for outcome in ended[:2]] == ["optimal", "feasible"]
     assert ended[2].solution is None
     assert ended[2].bound <= ended[0].objective
