@@ -76,7 +76,8 @@ class Frames:
 
 def write_frame(pipe: int, content: bytes) -> None:
     """Write all bytes of a frame to a pipe."""
-    for unsent in map(memoryview, (_head(content), content)):
+    for part in (_head(content), content):
+        unsent = memoryview(part)
         while unsent:
             unsent = unsent[os.write(pipe, unsent) :]
 
