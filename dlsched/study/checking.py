@@ -94,7 +94,7 @@ def check(
 
 def _verifications(outcome: Outcome, count: int) -> Sequence[Verification]:
     if outcome.status == CHECKED and isinstance(outcome.solution, list):
-        return [Verification(**each) for each in outcome.solution if isinstance(each, dict)]  # type: ignore[arg-type]
+        return [Verification(**each) for each in outcome.solution if isinstance(each, dict)]
     reason = f"it cannot be computed anew: {outcome.status}, {outcome.message}"
     return [Verification(failures=[reason]) for _ in range(count)]
 
@@ -113,7 +113,7 @@ def _cells(store: Store, waiting: dict[str, list[Row]], again: bool) -> Iterator
             claims = [_claim(row, next(records), again) for row in rows]
         stored = found_before(store, recipe, claims[0]["versions"])
         parameters: dict[str, Json] = {
-            "found": stored.content if isinstance(stored, GivenRecipe) and stored is not recipe else None,
+            "found": stored.data["instance"] if isinstance(stored, GivenRecipe) and stored is not recipe else None,
             "instance": {"content": content, "hash": whole},
             "fact": _fact(store, content),
             "rows": list[Json](claims),

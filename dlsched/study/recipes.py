@@ -246,7 +246,7 @@ class GivenRecipe(Recipe):
         content: object = self.content
         if isinstance(content, InstanceFile):
             content = json_text(content.in_blocks(type(content).as_data)).encode()
-        return _received, (self.arguments, self.family, self.source, self.preset, self.seed, content)
+        return _received, (self.family, self.source, self.preset, self.seed, content, self.arguments)
 
     @property
     def data(self) -> Mapping[str, Json]:
@@ -271,11 +271,12 @@ class GivenRecipe(Recipe):
         return (self.source, "") if self.source.endswith((".json", ".json.gz", ".parquet")) else None
 
 
-def _received(arguments: Mapping[str, Json], *fields: Any) -> GivenRecipe:
+def _received(
+    family: str, source: str, preset: str, seed: int | None, content: Any, arguments: Mapping[str, Json]
+) -> GivenRecipe:
     """The recipe with these fields; the content is text where an instance was sent."""
-    *others, content = fields
-    content = instance_of(content, "instance") if isinstance(content, bytes) else content
-    return GivenRecipe(*others, content, arguments=arguments)
+    content = instance_of(content, source) if isinstance(content, bytes) else content
+    return GivenRecipe(family, source, preset, seed, content, arguments=arguments)
 
 
 def recipe_of_instance(instance: InstanceFile, source: str) -> GivenRecipe:

@@ -192,7 +192,7 @@ class Outcome:
     cpu_s: float | None = None
     memory_mib: float | None = None
     figures: dict[str, float] = field(default_factory=dict)
-    solution: "Json | bytes" = None
+    solution: Any = None  # JSON or, of a method, its text
     certificate: Json = None
     bound_source: str | None = None
     solver: str | None = None
