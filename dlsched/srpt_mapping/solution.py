@@ -195,11 +195,11 @@ def _read(start: object) -> Start | None:
     return start if type(start) is Start else None
 
 
-def compact() -> Callable[[dict[str, Any]], object]:
+def compact() -> Callable[[dict[str, object]], object]:
     """Return a hook for ``json.loads`` of a schedule: entries become starts, equal placements one; a third of the memory."""
     shared = dict[tuple[Share, ...], tuple[Share, ...]]()
 
-    def entry(data: dict[str, Any]) -> object:
+    def entry(data: dict[str, object]) -> object:
         if "placement" not in data or (start := _simple_start(data)) is None:
             return data
         return Start(start.start_s, shared.setdefault(start.placement, start.placement))

@@ -272,11 +272,11 @@ class GivenRecipe(Recipe):
 
 
 def _received(
-    family: str, source: str, preset: str, seed: int | None, content: Any, arguments: Mapping[str, Json]
+    family: str, source: str, preset: str, seed: int | None, content: "Json | bytes", arguments: Mapping[str, Json]
 ) -> GivenRecipe:
     """The recipe with these fields; the content is text where an instance was sent."""
-    content = instance_of(content, source) if isinstance(content, bytes) else content
-    return GivenRecipe(family, source, preset, seed, content, arguments=arguments)
+    made = instance_of(content, source) if isinstance(content, bytes) else content
+    return GivenRecipe(family, source, preset, seed, made, arguments=arguments)
 
 
 def recipe_of_instance(instance: InstanceFile, source: str) -> GivenRecipe:

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json, json_text
@@ -221,7 +221,7 @@ class Study:
             except (AssertionError, AttributeError) as error:
                 raise ValueError(f"{recipe.source}: found no way to make it ({error!r})") from None
 
-    def solution(self, key: str, hook: Callable[[dict[str, Any]], object] | None = None) -> Json:
+    def solution(self, key: str, hook: Callable[[dict[str, object]], object] | None = None) -> Json:
         """Return the solution of a cell as data, None if it has none or a too large one; ``hook``: as ``unpack`` has it."""
         (packed,) = self._store.one("SELECT solution FROM result JOIN cell ON cell.id = result.cell WHERE key = ?", key)
         with located(self._store.path):

@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from dlsched.core.errors import InputError
 from dlsched.core.files import Json
@@ -67,7 +67,7 @@ def _largest(packed: bytes) -> int:
     return min(LARGEST, max(_SMALL, _TIMES * len(packed)))
 
 
-def unpack(packed: bytes | None, hook: Callable[[dict[str, Any]], object] | None = None) -> Json:
+def unpack(packed: bytes | None, hook: Callable[[dict[str, object]], object] | None = None) -> Json:
     """Return packed data; ``hook`` is the ``object_hook`` of ``json``; ``ValueError`` for what ``pack`` does not write."""
     if packed is None:
         return None
