@@ -137,6 +137,17 @@ class JobGraph:
             slowest_s = max(slowest_s, transfer_s)
         return self.compute_s[stage] + slowest_s + self.ring_bytes(stage) / band
 
+    def least_s(self, room: int, share: float, inside: float) -> float:
+        """Lower bound on ``iteration_s``, but for rounding, where no server gives more GPUs than ``room`` or a larger share."""
+        fast, slowest_s = max(inside, share), 0.0
+        for stage, count in enumerate(self.replicas):
+            stage_s = self.compute_s[stage] + self.ring_bytes(stage) / (fast if count <= room else share)
+            for other, sent in self.neighbours(stage):
+                near = min(1.0, (room - 1) / self.replicas[other])
+                stage_s += 2 * sent / count * (near / fast + (1 - near) / share)
+            slowest_s = max(slowest_s, stage_s)
+        return slowest_s
+
     def edge_weight(self, first: int, second: int) -> float:
         """Bytes in an iteration between two replicas, of two stages or of one: Heavy-Edge's weights."""
         if first == second:

@@ -52,6 +52,7 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 _Kind = tuple[JobGraph, str | None]  # a graph and a pool, which jobs of one placement share
 _Need = tuple[int, str | None]  # GPUs and pool
 _Head = tuple[float, int]  # key and index of a job
+_ROUNDING = 1e-9  # of seconds, far above what floats are off
 _MOST_OUTLOOKS = 4_000  # of which good jobs are remembered
 
 
@@ -138,7 +139,12 @@ class Aside:
         # what is new since then
         for head in takewhile(lambda each: heads[each] > seen, reversed(heads)):
             tick()
-            if self._is_good(head[1], self.place(self.instance.jobs[head[1]].graph, servers), self.waiting):
+            graph = self.instance.jobs[head[1]].graph
+            # most are too slow on any servers with so little room; the first share is the largest
+            least_s = graph.least_s(max(servers.rooms), servers.shares[0], servers.inside) * (1 - _ROUNDING)
+            if least_s <= self.waiting.quality * self.least_s[head[1]] and self._is_good(
+                head[1], self.place(graph, servers), self.waiting
+            ):
                 insort(good, head)
         self._good[known] = heads[next(reversed(heads))], good
         first = bisect_right(good, after)

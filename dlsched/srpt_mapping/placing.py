@@ -303,11 +303,14 @@ def in_order(graph: JobGraph, servers: Servers) -> Placed:
 def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[float]:
     """Seconds of an iteration of every job, which a rule reaches on the empty servers; they hold every job."""
     empty = Servers(instance)
+    largest = {pool: max(empty.within(pool).rooms) for pool in {job.pool for job in instance.jobs}}
     iteration_s: dict[tuple[JobGraph, str | None], float] = {}
     for job in instance.jobs:
         if (job.graph, job.pool) not in iteration_s:
             tick()
-            placed = rule(job.graph, empty.within(job.pool))
+            # all rules place a job that fits there on one server
+            alone = rule in PLACES.values() and job.gpus <= largest[job.pool]
+            placed = [(0, job.graph.replicas)] if alone else rule(job.graph, empty.within(job.pool))
             iteration_s[job.graph, job.pool] = empty.iteration_s(job.graph, placed)
     return [iteration_s[job.graph, job.pool] for job in instance.jobs]
 
