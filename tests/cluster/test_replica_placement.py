@@ -132,3 +132,23 @@ def test_one_server_needs_no_card(stages, inside):
     for share in (1.0, 1e9):
         slowest_s = max(graph.stage_s(stage, splits, [share], inside) for stage in range(len(stages)))
         assert graph.iteration_s([graph.replicas], [share], inside) == slowest_s
+
+
+@SETTINGS
+@given(st.data())
+def test_no_placement_is_faster_than_the_least_seconds(data):
+    """Any split of the replicas over servers, cards slower or faster than inside; the bound knows room and share alone."""
+    number = st.floats(0.0, 9.0)
+    replicas = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    outputs, rings = ([data.draw(number) for _ in replicas] for _ in range(2))
+    graph = chain(replicas, (*outputs[:-1], 0.0), rings)
+    servers = data.draw(st.integers(1, 4))
+    rows = [[0] * len(replicas) for _ in range(servers)]
+    for stage, count in enumerate(replicas):
+        for _ in range(count):
+            rows[data.draw(st.integers(0, servers - 1))][stage] += 1
+    rows = [tuple(row) for row in rows if any(row)]
+    shares = [data.draw(st.floats(0.5, 8.0)) for _ in rows]
+    inside = data.draw(st.floats(0.5, 8.0))
+    least_s = graph.least_s(max(map(sum, rows)), max(shares), inside)
+    assert least_s <= graph.iteration_s(rows, shares, inside) * (1 + 1e-12)
