@@ -320,6 +320,12 @@ class InstanceFile(Part):
         """Return the same as a table, for notebooks."""
         return table(self._summary())
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields are equal; arrays that were computed from them since are not compared."""
+        return type(other) is type(self) and all(
+            getattr(self, name) == getattr(other, name) for name in type(self).model_fields
+        )
+
     def as_data(self, mode: str = "json") -> dict[str, Any]:
         """Return the instance as its file holds it, in a ``mode`` of Pydantic; fields at their default are left out."""
         return {"format": f"dlsched/{self.family}/1"} | self.model_dump(mode=mode, exclude_defaults=True)
