@@ -1,12 +1,15 @@
 """``whatif`` on a recorded log: the piece ``whatif`` of ``scale.py``."""
 
 import csv
-import resource
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event, Thread
 
 import numpy as np
+import psutil
 from growth import Point, shown, slope
 
 import dlsched
@@ -30,27 +33,36 @@ def write_log(path: Path, rows: int) -> None:
         table.writerows(zip(submit_s.tolist(), gpus.tolist(), run_s.tolist(), map("u{}".format, users), strict=True))
 
 
-def spent_s() -> float:
-    """Processor seconds of this process and of the workers that have ended."""
-    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+@contextmanager
+def peak_of_all() -> Iterator[list[float]]:
+    """Twice a second, the resident memory of this process and all that it started: the largest sum so far, in GB."""
+    peak, ended, this = [0.0], Event(), psutil.Process()
+
+    def sample() -> None:
+        while not ended.wait(0.5):
+            with suppress(psutil.NoSuchProcess):
+                rooms = [each.memory_info().rss for each in (this, *this.children(recursive=True))]
+                peak[0] = max(peak[0], sum(rooms) / 1e9)
+
+    thread = Thread(target=sample)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        ended.set()
+        thread.join()
 
 
 def whatif(sizes: Sequence[int], methods: Sequence[str]) -> None:
-    """Reading the log, then policies and the bound, on the cluster of today, with one worker: seconds and peak memory."""
+    """Reading the log, then policies and the bound, on the cluster of today, with two workers: time and peak memory."""
     points = []
     for size in sizes:
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory() as folder, peak_of_all() as peak:
             write_log(Path(folder, "log.csv"), size)
-            begin = spent_s()
+            begin_s = time.perf_counter()
             queue = read_queue("csv", str(Path(folder, "log.csv")), columns=COLUMNS)
-            read_s = spent_s() - begin
-            answer = dlsched.whatif(queue, gpus=GPUS, policies=methods or POLICIES, workers=1, time_limit=600)
-            points.append(Point(size, spent_s() - begin))
-        leader, worker = (
-            resource.getrusage(who).ru_maxrss / 1e6 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-        )
-        cells = f"{size:,} rows | read {read_s:.1f} s | in all {points[-1].seconds:.1f} s"
-        print(f"{cells} | leader {leader:.2f} GB | worker {worker:.2f} GB", flush=True)
+            answer = dlsched.whatif(queue, gpus=GPUS, policies=methods or POLICIES, workers=2, time_limit=600)
+            points.append(Point(size, time.perf_counter() - begin_s))
+        print(f"{size:,} rows | {points[-1].seconds:.1f} s by the clock | peak of all {peak[0]:.2f} GB", flush=True)
         print(answer.sentences[0], flush=True)
     print(f"slope {shown(slope(points, len(points)))}")
