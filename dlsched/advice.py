@@ -107,7 +107,7 @@ def standing(queue: Queue, moment: Snapshot, gpus: int, gpus_of_node: int) -> Cl
     outside = sum(each in moment.outside for each in homeless)
     for words, number in (("Jobs that run", len(homeless) - outside), ("GPUs of jobs left out", outside)):
         audit += counted(
-            f"{words} on nodes that are not known or have no such room, taken to stand on the emptiest", number
+            f"{words} on nodes that are not listed or have no such room, assumed to stand on the emptiest", number
         )
     shown = [] if assumed else shown_by_nodes(queue.jobs, sizes.values())
     unknown = frozenset(each.job.id for each in homeless)
@@ -136,7 +136,7 @@ def _nodes(
         name = next(name for name in names_left if name not in nodes)
         assumed[name] = min(remaining, gpus_of_node)
         remaining -= assumed[name]
-    audit += counted(f"GPUs on nodes of which nothing is known, {gpus_of_node} each", sum(assumed.values()))
+    audit += counted(f"GPUs on unlisted nodes, {gpus_of_node} each", sum(assumed.values()))
     return nodes | assumed, assumed, audit
 
 
@@ -304,7 +304,7 @@ def decide(
         raise UsageError(where="slices", found="parts", allowed="leave-out or whole for one decision")
     method = DEFAULTS[family] if method is None else method
     several = [job for job in queue.jobs if job.start_s is None and "," in job.partition]
-    notes = counted("Jobs that wait for any of several partitions, taken to wait for the first", len(several))
+    notes = counted("Jobs that wait for any of several partitions, assumed to wait for the first", len(several))
     if several:
         jobs = (
             job._replace(partition=job.partition.split(",")[0]) if job.start_s is None else job for job in queue.jobs
@@ -387,11 +387,11 @@ def _doubts(moment: Snapshot, states: Sequence[ClusterState]) -> list[str]:
     twice = sum(len(set(each.job.nodes)) < len(each.job.nodes) for each in named)
     future = sum(each.job.start_s is not None and each.job.end_s is None for each in moment.waiting)
     return [
-        *counted("Warning: jobs that run on nodes that the record lists twice", twice),
+        *counted("Warning: running jobs whose record names a node twice", twice),
         *counted(
             "Warning: jobs that run on nodes on which others hold the GPUs that they would need", len(named) - twice
         ),
-        *counted("Warning: jobs that are said to start after the moment, taken to wait", future),
+        *counted("Warning: jobs whose start is after that moment, assumed to wait", future),
     ]
 
 
@@ -463,5 +463,5 @@ _SHARED: Mapping[str, Callable[[Snapshot, int, str, bool, float, Counts], Shared
 
 def _pinned(movable: bool, restart_s: float) -> str:
     return (
-        f"A change of its GPUs costs a job that runs {restart_s:g} s." if movable else "Jobs that run keep their GPUs."
+        f"A change of its GPUs costs a job that runs {restart_s:g} s." if movable else "Running jobs keep their GPUs."
     )

@@ -134,10 +134,10 @@ def test_where_running_jobs_stand() -> None:
     # a takes 2 + 1; n1 has 6 left, too few for b: n2 gives 7; c takes what is emptiest
     assert now.placed == {"a": {"n1": 2, "n2": 1}, "b": {"n2": 7}, "c": {"n1": 4}}
     assert now.free == {"n1": 2, "n2": 0, "n9": 4}
-    assert now.audit[-1].endswith("taken to stand on the emptiest: 2.")
+    assert now.audit[-1].endswith("assumed to stand on the emptiest: 2.")
     more = standing(bare, snapshot(bare, 10.0), 30, 8)
     assert more.nodes == {"n1": 8, "n2": 8, "n9": 8, "s0": 6}
-    assert more.audit[-2] == "GPUs on nodes of which nothing is known, 8 each: 6."
+    assert more.audit[-2] == "GPUs on unlisted nodes, 8 each: 6."
     # actions name no node that the file does not name, and none of a job that may be elsewhere
     assert [more.stays(name) for name in "abc"] == [{"n1": 2, "n2": 1}, {}, {}]
     assert (more.known({"n1": 1, "s0": 1}), more.known({"n1": 1})) == ({}, {"n1": 1})
@@ -247,7 +247,7 @@ def test_pools_start_jobs_on_their_own_nodes() -> None:
         "lost": ("wait", 1, {}, None),
     }
     assert advice.audit[0] == "Warning: 8 GPUs are asked for, but the pools of the record have 6, which are used."
-    assert "Jobs that wait for any of several partitions, taken to wait for the first: 1." in advice.audit
+    assert "Jobs that wait for any of several partitions, assumed to wait for the first: 1." in advice.audit
     assert "Pool b: Jobs that need more than the 2 GPUs of the cluster, which wait for ever: 1." in advice.audit
 
 
@@ -273,9 +273,9 @@ def test_doubts_come_first() -> None:
     late = WAITS[1]._replace(id="late", start_s=200.0)
     advice = decide(queue(RUNS[0], over, twice, late), at_s=100.0)
     assert advice.audit[:3] == (
-        "Warning: jobs that run on nodes that the record lists twice: 1.",
+        "Warning: running jobs whose record names a node twice: 1.",
         "Warning: jobs that run on nodes on which others hold the GPUs that they would need: 1.",
-        "Warning: jobs that are said to start after the moment, taken to wait: 1.",
+        "Warning: jobs whose start is after that moment, assumed to wait: 1.",
     )
 
 

@@ -1,1 +1,1 @@
-"""Light records of what users can name: options, sources, solvers. They import nothing heavy; what does the work is a target."""
+"""Light records of what users can name: options, sources, solvers. Implementations are imported lazily, as "module:name"."""

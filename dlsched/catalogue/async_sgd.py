@@ -1,4 +1,4 @@
-"""async_sgd: what there is by name."""
+"""Names of async_sgd: its methods, presets and options."""
 
 from dlsched.catalogue.families import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able

@@ -1,4 +1,4 @@
-"""elastic_stream: what there is by name."""
+"""Names of elastic_stream: its methods, presets and options."""
 
 from dlsched.catalogue.families import COUNTS, TABLES, ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able

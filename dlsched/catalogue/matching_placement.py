@@ -1,4 +1,4 @@
-"""matching_placement: what there is by name."""
+"""Names of matching_placement: its methods, presets and options."""
 
 from dlsched.catalogue.families import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able

@@ -1,4 +1,4 @@
-"""ring_allocation: what there is by name."""
+"""Names of ring_allocation: its methods, presets and options."""
 
 from dlsched.catalogue.families import COUNTS, TABLES, ListedFamily, ListedMethod, by_name
 from dlsched.catalogue.solvers import able

@@ -1,4 +1,4 @@
-"""ring_embedding: what there is by name."""
+"""Names of ring_embedding: its methods, presets and options."""
 
 from dlsched.catalogue.families import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able

@@ -1,4 +1,4 @@
-"""srpt_mapping: what there is by name."""
+"""Names of srpt_mapping: its methods, presets and options."""
 
 from dlsched.catalogue.families import ListedFamily, ListedMethod, Option, by_name
 from dlsched.catalogue.solvers import able

@@ -183,6 +183,6 @@ def _print(data: dict[str, Json], rows: list[tuple[str, ...]]) -> None:
     if changes:
         print_table(COLUMNS, changes, right=("gpus",))
     print(
-        f"Jobs that change: {len(changes)}; that keep what they hold: {unchanged}; that wait: {waiting} "
+        f"Jobs that change: {len(changes)}; unchanged: {unchanged}; waiting: {waiting} "
         "(-o OUT.json or OUT.csv writes all)"
     )

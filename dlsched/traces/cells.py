@@ -38,12 +38,12 @@ def number(text: str, column: str) -> float | None:
     except ValueError:
         if text.strip().casefold() in MISSING:
             return None
-        raise Damaged(f"entries whose {column} is no number, left out", text) from None
+        raise Damaged(f"entries whose {column} is not a number, left out", text) from None
     if abs(value) <= LARGEST and "_" not in text:
         return value
     if math.isnan(value):
         return None
-    raise Damaged(f"entries whose {column} is no number, left out", text)
+    raise Damaged(f"entries whose {column} is not a number, left out", text)
 
 
 _SPAN = re.compile(r"(?:(\d{1,6})-)?(\d{1,7})(?::(\d{1,2}))?(?::(\d{1,2}(?:\.\d*)?))?")
@@ -55,7 +55,7 @@ def span(text: str, column: str) -> float | None:
         return number(text, column)
     found = _SPAN.fullmatch(text.strip())
     if found is None:
-        raise Damaged(f"entries whose {column} is no length of time, left out", text)
+        raise Damaged(f"entries whose {column} is not a duration, left out", text)
     days, *parts = (float(part) if part else None for part in found.groups())
     figures = [part for part in parts if part is not None]
     if days is None and len(figures) == 2:
@@ -105,7 +105,7 @@ def nodes_of(text: str, audit: Audit, line: int) -> tuple[str, ...]:
     try:
         return node_names(text)
     except Damaged as damage:
-        audit.note(f"{damage.reason}, taken as not said", line, damage.found)
+        audit.note(f"{damage.reason}, treated as missing", line, damage.found)
         return ()
 
 
@@ -161,7 +161,7 @@ class Moments:
         try:
             value = number(text, column)
         except Damaged:
-            raise Damaged(f"entries whose {column} is no time, left out", text) from None
+            raise Damaged(f"entries whose {column} is not a time, left out", text) from None
         if value is None:
             return None
         self.plain += 1
@@ -198,7 +198,7 @@ class Moments:
         try:
             return datetime.fromisoformat(head or text.rstrip()).replace(tzinfo=ZONES[word] if head else None)
         except (ValueError, KeyError):
-            raise Damaged(f"entries whose {column} is no time, left out", text) from None
+            raise Damaged(f"entries whose {column} is not a time, left out", text) from None
 
     def settled(self, job: QueuedJob) -> QueuedJob:
         """Of times that the clocks show twice choose those of the stated duration, in order, and nearest to each other."""
@@ -225,13 +225,11 @@ class Moments:
         """Assumptions on the times."""
         if self.zone and self.dates > self.zoned:
             twice = f"{self._doubtful:,} jobs with times that its clocks show twice by their durations, where stated."
-            return [f"Times without a time zone are taken as those of {self.zone.key}; {twice}"]
+            return [f"Times without a time zone are read as those of {self.zone.key}; {twice}"]
         if self.dates and not self.zoned:
-            return ["The times have no time zone and are taken as they are, daylight saving included."]
+            return ["The times have no time zone and are used as they are, daylight saving included."]
         if self.dates > self.zoned:
-            return [
-                f"Warning: {self.dates - self.zoned:,} of {self.dates:,} times have no zone; they are taken as UTC."
-            ]
+            return [f"Warning: {self.dates - self.zoned:,} of {self.dates:,} times have no zone; they are read as UTC."]
         return []
 
 

@@ -63,7 +63,7 @@ def why_consolidated(windows: Sequence[ImportedInstance], first_come: Sequence[s
     closer_s = off_by_s([instance.consolidating() for instance, _ in pairs])
     if closer_s > _CLOSER * off_s:
         return []
-    text = "Placement is taken to be consolidated, as the first-come policy that comes closest to what happened is then off by "
+    text = "Placement is assumed to be consolidated, as the first-come policy that comes closest to what happened is then off by "
     parts = (figure(100 * off / happened_s, ",.1f") for off in (closer_s, off_s))
     return [Sentence(text, next(parts), " % of the waiting, else by ", next(parts), " %; the record names no nodes.")]
 

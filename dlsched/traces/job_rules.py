@@ -64,14 +64,14 @@ def assumption(job: QueuedJob) -> str:
     if job.duration_s is None:
         return ""
     if job.start_s is None:
-        note = "jobs that do not say when they started, which is taken from end and duration"
+        note = "jobs without a start, computed from end and duration"
         return "" if job.end_s is None else note
     if job.end_s is None:
-        return "jobs that do not say when they ended, which is taken from start and duration"
+        return "jobs without an end, computed from start and duration"
     if job.end_s < job.start_s:
-        return "jobs that end before they start, as where clocks go back, whose stated duration is believed"
+        return "jobs that end before they start (as when clocks go back), whose stated duration is used"
     if abs(job.end_s - job.start_s - job.duration_s) > max(ROUNDED_S, 1e-6 * job.duration_s):
-        return "jobs whose stated duration is not end - start, which is believed"
+        return "jobs whose stated duration differs from end - start, and is used"
     return ""
 
 
@@ -109,18 +109,18 @@ class QueueCollector:
             # Dumps that were appended to each other repeat rows word for word; anything else is an attempt or another job.
             row = job._replace(line=0)
             if row in self._repeated or row == self._jobs[place]._replace(line=0):
-                self.audit.note("duplicates, rows that say the same of a job again, left out", job.line)
+                self.audit.note("duplicate rows of a job, left out", job.line)
                 return
             if self.attempts:
                 self._repeated |= {row, self._jobs[place]._replace(line=0)}
-                self.audit.note("earlier attempts of a job, of which the last counts, left out", job.line)
+                self.audit.note("earlier attempts of a job, left out, as its last one counts", job.line)
                 earlier = job, ended
                 if _begun(self._jobs[place]) <= _begun(job):
                     earlier = self._jobs[place], bool(self._ended[place])
                     self._jobs[place], self._ended[place] = job, ended
                 self._attempts.append(earlier)
                 return
-            self.audit.note("jobs with the id of another, which are numbered", job.line, job.id)
+            self.audit.note("jobs with the id of another job, renamed by a number", job.line, job.id)
             job = job._replace(id=self._free(job.id))
             self._places[job.id] = len(self._jobs)
         self._jobs.append(job)
@@ -153,7 +153,7 @@ class QueueCollector:
         audit = [
             f"Jobs read: {len(jobs):,}.",
             *self.audit.sentences(),
-            f"Jobs that came before the one above them: {later:,}; the order is that of the file." if later else "",
+            f"Jobs submitted before the one above them: {later:,}; the order is that of the file." if later else "",
             *notes,
         ]
         return Queue(
@@ -179,11 +179,11 @@ class QueueCollector:
         for job, ended in (*left_out, *self._earlier()):
             ran = believable(job if ended else job._replace(end_s=None, duration_s=None))
             if ran is None or (ran.start_s is None and ran.duration_s):
-                self.audit.note("jobs left out that do not say when they held GPUs, taken to have held none", job.line)
+                self.audit.note("jobs left out with neither start nor end, assumed to have used no GPUs", job.line)
             elif ran.start_s is not None:
                 if ran.end_s is None:
                     self.audit.note(
-                        "jobs left out that say no end, taken to hold their GPUs to the latest time of the file",
+                        "jobs left out without an end, assumed to hold their GPUs until the latest time in the file",
                         job.line,
                     )
                 end_s = latest_s if ran.end_s is None else ran.end_s
@@ -213,7 +213,7 @@ class QueueCollector:
         for job, ended in zip(self._jobs, self._ended, strict=True):
             if wanted is not None and job.state.casefold() not in wanted:
                 self.audit.note(
-                    f"jobs in state {cut(printable(job.state), 40) or '(none)'}, left out as asked", job.line
+                    f"jobs in state {cut(printable(job.state), 40) or '(none)'}, left out as requested", job.line
                 )
                 continue
             try:
@@ -226,7 +226,7 @@ class QueueCollector:
 
     def _open_job(self, job: QueuedJob) -> QueuedJob | None:
         if self.ended_only:
-            self.audit.note("jobs that run or wait, left out", job.line)
+            self.audit.note("jobs that are still running or waiting, left out", job.line)
             return None
         return self._submitted(job)._replace(end_s=None, duration_s=None)
 
@@ -234,18 +234,18 @@ class QueueCollector:
         ran = completed(job)
         if not ran.duration_s:
             if ran.duration_s is None and ran.start_s is not None:
-                raise Damaged("jobs that started and say neither end nor duration, left out")
-            self.audit.note("jobs that ended without having run, left out", job.line)
+                raise Damaged("jobs with a start but neither end nor duration, left out")
+            self.audit.note("jobs that ended without running, left out", job.line)
             return None
         if note := assumption(job):
-            self.audit.note(note, job.line, job.duration_s if "believed" in note else None)
+            self.audit.note(note, job.line, None if job.start_s is None or job.end_s is None else job.duration_s)
         return self._submitted(ran)
 
     def _submitted(self, job: QueuedJob) -> QueuedJob:
         if math.isnan(job.submit_s):
-            raise Damaged("jobs that do not say when they came, left out")
+            raise Damaged("jobs without a submission time, left out")
         if job.start_s is not None and job.start_s < job.submit_s:
-            self.audit.note("jobs that start before they came, taken to come when they started", job.line)
+            self.audit.note("jobs that start before their submission, assumed to be submitted at their start", job.line)
             return job._replace(submit_s=job.start_s)
         return job
 

@@ -206,7 +206,7 @@ class Placer(Free):
         return list(self._cut.spots(job, self._cut.servers.index(rooms[0][0])))
 
 
-UNKNOWN = "What happened is not known:"
+UNKNOWN = "What really happened is unknown:"
 NEAR = 1e-5
 """Relative difference up to which a length counts as the recorded one, as iterations have six digits."""
 
@@ -274,12 +274,12 @@ def starts_of(instance: GangInstance, chosen: Chosen) -> tuple[Schedule | None, 
 def _starts_s(chosen: Chosen) -> tuple[list[float], list[str]]:
     found = [chosen.relative(job.start_s) for job in chosen.jobs if job.start_s is not None]
     missing = len(chosen.jobs) - len(found)
-    words = " jobs do not say when they started."
+    words = " jobs have no start."
     return found, _unknown(figure(missing), " of ", figure(len(chosen.jobs)), words) if missing else []
 
 
 def _broken(broken: Sequence[Violation]) -> list[str]:
-    return _unknown("what was recorded does not fit the instance: ", Example(printable(str(broken[0]))))
+    return _unknown("the recorded schedule does not fit the instance: ", Example(printable(str(broken[0]))))
 
 
 def _unknown(*why: Piece) -> list[str]:

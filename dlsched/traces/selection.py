@@ -66,11 +66,10 @@ class Limits(NamedTuple):
     def sentences(self, jobs: Iterable[QueuedJob]) -> list[str]:
         """Audit sentences on those of the jobs that had no limit."""
         own = [self.silent[name] for name in self.of(jobs)]
-        silent = "Jobs that do not say how long they take"
-        median_of_file = "nor does any of their partition, for which the median of the file stands"
+        silent = "Jobs without a requested run time"
         return [
-            *counted(f"{silent}, for which the median of their partition stands", sum(own)),
-            *counted(f"{silent}, {median_of_file}", len(own) - sum(own)),
+            *counted(f"{silent}, given the median of their partition", sum(own)),
+            *counted(f"{silent}, nor has their partition any: given the median of the file", len(own) - sum(own)),
         ]
 
 
@@ -105,7 +104,7 @@ def limit_notes(limits: Limits, jobs: Sequence[QueuedJob], ran_s: Iterable[float
         for job, seconds in zip(jobs, ran_s, strict=True)
         if job.limit_s is not None and job.id not in silent
     ]
-    head = "Policies are told what users said that their jobs take"
+    head = "Policies know the run times that users requested"
     if not parts:
         return [f"{head}.", *limits.sentences(jobs)]
     half = " jobs that say it ran for ", figure(100 * median(parts), ",.0f"), " % of that or less."
@@ -153,7 +152,7 @@ class Chosen(NamedTuple):
     def lengths(self) -> list[str]:
         """Audit sentences on what policies are told of lengths."""
         if self.limits is None:
-            return ["Policies are told how long every job really ran."]
+            return ["Policies know how long every job really ran."]
         return limit_notes(self.limits, self.jobs, map(lasted_s, self.jobs))
 
 
@@ -207,7 +206,7 @@ def choose(
     audit += counted("Jobs that have not ended, left out", len(queue.jobs) - len(ended))
     earlier, began = _carried(ended, window.start_s) if carried and window.start_s is not None else ([], {})
     audit += counted("Jobs that arrive outside the window, left out", len(ended) - len(kept) - len(earlier))
-    rest = "Jobs that came earlier and had not ended, taken to come at the start with what was left"
+    rest = "Jobs submitted earlier that had not ended, assumed to arrive at the start with the work they had left"
     audit += counted(rest, len(earlier))
     kept = [*earlier, *kept]
     if not kept:
@@ -240,7 +239,7 @@ def choose(
     if outside[0] > 0:
         share = figure(100 * outside[0] / outside[1], ",.1f")
         waited = " % of its GPU time until its last job started; what happened waited for them too, and no other schedule does."
-        audit.append(Sentence("Jobs that are not of the instance held ", share, waited))
+        audit.append(Sentence("Jobs outside the instance used ", share, waited))
     slices = [job for job in queue.slices if window.holds(job.submit_s)]
     if carried and window.start_s is not None:
         slices += _carried(queue.slices, window.start_s)[0]
@@ -313,7 +312,7 @@ def _assumed(queue: Queue, kept: Sequence[QueuedJob], typed: bool) -> list[str]:
     audit += slices_said(kept, sliced=queue.sliced)
     kinds = {job.gpu_type for job in kept if job.gpu_type}
     if len(kinds) > 1 and not typed:
-        audit.append(Sentence("Types of GPUs are not told apart: the jobs name ", figure(len(kinds)), "."))
+        audit.append(Sentence("GPU types are treated alike: the jobs name ", figure(len(kinds)), "."))
     return audit
 
 

@@ -21,7 +21,7 @@ from dlsched.traces.queue import Queue, QueuedJob, QueueNode, Sentence, counted,
 PARTING: Final = frozenset({"srpt_mapping"})
 """Families whose jobs may take parts of GPUs."""
 LEFT_OUT, WHOLE, PARTS = SLICES
-TAKEN_WHOLE: Final = "Jobs on parts of GPUs (slices), each part of which is given a GPU of its own"
+TAKEN_WHOLE: Final = "Jobs on parts of GPUs (slices), with a whole GPU for each part"
 
 _SHARES = "shares"
 _WORD = re.compile(r"[0-9a-z]+")
@@ -80,7 +80,7 @@ def _parted(jobs: Sequence[QueuedJob]) -> tuple[dict[str, QueuedJob], list[str]]
             rounded += share > job.share + 1e-9
     return kept, [
         *(sentence for words, count in why.items() for sentence in counted(words, count)),
-        *counted("Jobs on MIG profiles with media engines (+me), taken as those without", media),
+        *counted("Jobs on MIG profiles with media engines (+me), treated as those without", media),
         *counted("Jobs whose part of a GPU is no whole thousandth, rounded up to one", rounded),
     ]
 
@@ -141,12 +141,12 @@ def cut(
     counts = Counter(slicing.values())
     words = listed((kind, counts[kind], "") for kind in kinds if counts[kind])
     sliced = frozenset(name for name, kind in kind_of.items() if counts[kind])
-    whole = "Jobs on parts of GPUs for which no server is left to be cut, which take a whole GPU"
+    whole = "Jobs on parts of GPUs that take a whole GPU, as no server is left to be sliced"
     return (
         [server.model_copy(update={"slicing": slicing[server.id]}) for server in servers],
         sliced,
         [
-            Sentence("Servers whose GPUs are taken to be cut as jobs need it: ", *words, "."),
+            Sentence("Servers whose GPUs are assumed to be sliced as jobs need it: ", *words, "."),
             *counted(whole, len(kind_of) - len(sliced)),
         ],
     )

@@ -112,7 +112,7 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
     # Present are the jobs that have come and not ended; those with a length and no end ran at an unknown time.
     for job in queue.jobs:
         if job.end_s is None and job.duration_s is not None:
-            audit.note("jobs that do not say when they ran, taken to be gone", job.line)
+            audit.note("jobs with a duration but no start or end, assumed to have ended", job.line)
         elif job.submit_s <= at_s and (job.end_s is None or job.end_s > at_s):
             present.append(_present(job, at_s, ended_s, audit, estimates=estimates))
     if not present:
@@ -128,18 +128,18 @@ def snapshot(queue: Queue, at_s: float | None = None, *, estimates: bool = False
     sliced, whole = _outside(queue, at_s, ended_s, audit, estimates=estimates)
     throttled = held_back([each.job for each in present if not each.running], queue.arrays, running_tasks(queue, at_s))
     back = tuple(each for each in present if each.job.id in throttled)
-    notes = [f"Jobs that run at the moment: {running:,}; that wait: {len(present) - running:,}.", *audit.sentences()]
+    notes = [f"Jobs running at that moment: {running:,}; waiting: {len(present) - running:,}.", *audit.sentences()]
     notes += limits.sentences(each.job for each in present)
     arrays = in_words(queue.arrays, (each.job.array for each in back))
     counts = (
         (
-            f"Tasks that wait for others of their array, of which only so many may run at once ({arrays}); it is not said until "
-            "when, and they do not count in the times at which other jobs are expected",
+            f"Array tasks held back by their array's concurrency limit ({arrays}), with unknown release times; "
+            "they do not count in the expected starts of other jobs",
             len(back),
         ),
         (TAKEN_WHOLE, sum(each.job.share < 1 for each in present)),
-        (f"GPUs on which jobs on parts of GPUs run, which are taken to be {SLICED}", len(sliced)),
-        ("GPUs of jobs that are left out, which hold them until they end", len(whole)),
+        (f"GPUs on which jobs on parts of GPUs run, which are assumed to be {SLICED}", len(sliced)),
+        ("GPUs of jobs that are left out, occupied until these jobs end", len(whole)),
     )
     notes += [f"{words}: {count:,}." for words, count in counts if count]
     return Snapshot(
@@ -201,20 +201,24 @@ def _present(job: QueuedJob, at_s: float, ended_s: Sequence[float], audit: Audit
         # The limit counts where policies see estimates, or where nothing is recorded.
         left_s = job.limit_s - ran_s
         if left_s <= 0:
-            audit.note(f"jobs that have run longer than their users said, taken to end in {OVERDUE_S:g} s", job.line)
+            audit.note(
+                f"jobs that have run longer than their users requested, assumed to end in {OVERDUE_S:g} s", job.line
+            )
             left_s = OVERDUE_S
         elif not estimates:
-            audit.note("jobs that had not ended with the file, taken to last as long as their users said", job.line)
+            audit.note(
+                "jobs that had not ended when the file ends, assumed to run as long as their users requested", job.line
+            )
     elif recorded_s is not None:
         left_s = recorded_s
         if estimates:
-            audit.note("jobs whose users said nothing, taken to last as long as they did", job.line)
+            audit.note("jobs without a requested run time, assumed to run as long as they really did", job.line)
     else:
         # Nothing is known: as long as ended jobs took that outlasted this one.
         longer = bool(ended_s) and ended_s[-1] > ran_s
-        others, alone = "as long as others did that lasted longer than they have", "twice as long as they have run"
+        others, alone = "as the median of completed jobs that ran longer", "twice as long as they have run"
         assumed = others if longer else alone if ran_s > 0 else f"{UNKNOWN_S:g} s"
-        audit.note(f"jobs of unknown length, taken to last {assumed}", job.line)
+        audit.note(f"jobs of unknown length, assumed to last {assumed}", job.line)
         left_s = typical_s(ended_s, ran_s) - ran_s
     return Present(job, running, ran_s, left_s)
 
@@ -248,7 +252,7 @@ def admitted(
         beside = ", beside the GPUs of those left out" if present.outside else ""
         allowed = f"at least {smallest:,}, the smallest count of any job{beside}"
         raise UsageError(where="gpus", found=f"{gpus:,}", allowed=allowed)
-    notes = f"Jobs for whose smallest count no GPU is left, first come first, left out: {len(outside):,}."
+    notes = f"Jobs left out (first come, first served), as their smallest count no longer fits: {len(outside):,}."
     return inside, outside, [notes] if outside else []
 
 

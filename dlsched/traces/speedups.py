@@ -119,7 +119,7 @@ def read_pcs_speedups(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
         f"Interpolated rows dropped: {rows - kept} of {rows}; they lie on the line between their neighbours."
         if rows > kept
         else "",
-        listing("Models whose total is a whole number of ImageNet epochs, taken to be ImageNet", epochs["imagenet"]),
+        listing("Models whose total is a whole number of ImageNet epochs, assumed to be ImageNet", epochs["imagenet"]),
         listing("Models of unknown data, an epoch is a hundredth of their total samples", epochs["hundredth"]),
         listing("Models whose iters_expr is for another batch, an epoch is 1,000 iterations", epochs["iterations"]),
         f"Models without a stated GPU type: {len(speeds)}; it stays unknown." if speeds else "",
@@ -192,7 +192,7 @@ def read_gavel_speeds(path: Path | str) -> tuple[list[PublishedSpeed], list[str]
         f"GPU counts dropped: {unfit}; a throughput of 0.0 means that the job does not fit." if unfit else "",
         listing("Job types left out, as fewer than two GPU counts fit", dropped["few"]),
         listing("Job types slower on some larger GPU count, kept as published", dropped["uneven"]),
-        f"Job types read: {len(speeds)}; an epoch is taken as {epochs}." if speeds else "",
+        f"Job types read: {len(speeds)}; an epoch is {epochs}." if speeds else "",
     ]
     return speeds, [sentence for sentence in audit if sentence]
 

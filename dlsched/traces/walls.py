@@ -60,7 +60,7 @@ def pools_of(queue: Queue) -> dict[str, Queue]:
     partitions = {job.partition for job in jobs}
     unknown = partitions - listed.union(*of_node.values()) if listed else ()
     if unknown:
-        words = "Jobs in partitions of which no node is listed, so that the cluster is taken as one pool"
+        words = "Jobs in partitions without a listed node, so that the cluster is one pool"
         notes = counted(words, sum(job.partition in unknown for job in queue.jobs))
         return {"": replace(queue, pools={}, audit=(*queue.audit, *notes))}
     groups = _joined([*dict.fromkeys(map(frozenset, of_node.values())), *(frozenset({each}) for each in partitions)])
@@ -241,7 +241,9 @@ def _ready_s(jobs: Sequence[QueuedJob], free: _Free, ends: _Ends) -> tuple[list[
         words = "Jobs that their users' own conditions let start only after they were sent, as the record says"
         return ready, counted(words, later)
     starts_s = _followers(jobs, free, ends)
-    words = "Jobs taken to have waited for an earlier job of their user, at whose end they start though GPUs were free"
+    words = (
+        "Jobs assumed to have waited for an earlier job of their user, at whose end they start although GPUs were free"
+    )
     return [starts_s.get(job.id, job.submit_s) for job in jobs], counted(words, len(starts_s))
 
 
@@ -277,9 +279,9 @@ def _limits(queue: Queue, free: _Free) -> tuple[dict[str, int], list[str]]:
             limits[array] = max(limits[array], most)
         elif most < len(own) and _stopped_by(own, running, most, free):
             limits[array], inferred = most, inferred + 1
-    words = "Arrays taken to have a limit on tasks that run at once, the number at which others waited though GPUs were free"
+    words = "Arrays assumed to have a concurrency limit: the tasks that ran while others waited although GPUs were free"
     return limits, [
-        *counted("Arrays that say how many of their tasks may run at once", len(queue.arrays)),
+        *counted("Arrays with a stated concurrency limit", len(queue.arrays)),
         *counted(words, inferred),
     ]
 

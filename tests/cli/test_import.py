@@ -210,7 +210,7 @@ def test_slices_of_a_queue(cli: Any, sacct: Path) -> None:
     )
     assert (len(out.json["jobs"]), len(whole.json["jobs"])) == (len(rows) - 1, len(rows))
     assert "audit: Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: 1." in out.err
-    assert "audit: Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 1." in whole.err
+    assert "audit: Jobs on parts of GPUs (slices), with a whole GPU for each part: 1." in whole.err
 
 
 def test_what_happened_may_not_be_known(cli: Any, sacct: Path, philly: Path, tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_what_happened_may_not_be_known(cli: Any, sacct: Path, philly: Path, tmp
         "import", philly, "--source", "philly", "--family", "srpt_mapping", "--happened", tmp_path / "other.json"
     )
     assert (ended.code, ended.out) == (3, "")
-    assert "What happened is not known: 2 of 2 jobs do not say when they started." in ended.line
+    assert "What really happened is unknown: 2 of 2 jobs have no start." in ended.line
     ended = cli("import", philly, "--source", "philly", "--happened", tmp_path / "other.json")
     assert (ended.code, ended.out) == (2, "")
     assert "source: found 'philly', allowed: what is read as a queue" in ended.line

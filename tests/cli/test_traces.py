@@ -65,7 +65,7 @@ def test_actions_as_json(cli: Any, dump: Path) -> None:
         **{"method": "fifo-backfill", "at": now, "gpus": 8, "free_gpus": 2},
     }
     assert [f"audit: {sentence}" for sentence in said] == ended.err.splitlines()
-    assert "Jobs that run at the moment: 2; that wait: 3." in said
+    assert "Jobs running at that moment: 2; waiting: 3." in said
 
 
 def test_the_same_as_csv_and_table(cli: Any, dump: Path, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_the_same_as_csv_and_table(cli: Any, dump: Path, tmp_path: Path) -> None
     assert cli(*command, "-o", whole, "--json").json == json.loads(whole.read_text(encoding="utf-8"))
     table = cli(*command)
     assert "GPUs free: 2 of 8" in table.out and "gpu2:2" in table.out and "gpu1:4" not in table.out
-    assert table.out.splitlines()[-1].startswith("Jobs that change: 1; that keep what they hold: 2; that wait: 2")
+    assert table.out.splitlines()[-1].startswith("Jobs that change: 1; unchanged: 2; waiting: 2")
 
 
 def test_the_latest_time_of_the_file_by_default(cli: Any, dump: Path) -> None:
@@ -229,7 +229,7 @@ def test_arrays_and_slices(cli: Any, tmp_path: Path, family: str) -> None:
     waiting = ["6_2", "6_3", *(f"7_{n}" for n in range(2, 10))]
     assert [each["job"] for each in data["actions"] if each["action"] == "wait"] == waiting
     assert all(each["time"] is None for each in data["actions"] if each["action"] == "wait")
-    said = "Tasks that wait for others of their array, of which only so many may run at once (2 of 6, 2 of 7)"
+    said = "Array tasks held back by their array's concurrency limit (2 of 6, 2 of 7)"
     assert any(each.startswith(said) and each.endswith(": 10.") for each in data["audit"])
     assert any("GPUs on which jobs on parts of GPUs run" in each and each.endswith(": 1.") for each in data["audit"])
     whole = cli(*command, "--slices", "whole").json
@@ -268,7 +268,7 @@ def test_jobs_left_out_hold_their_gpus(cli: Any, tmp_path: Path, family: str, po
     ended = cli(*asked, "--policy", policy)
     assert (ended.code, ended.json["free_gpus"]) == (0, 4)
     assert {each["job"]: each["action"] for each in ended.json["actions"]} == {"4": "wait", "5": "start"}
-    assert "GPUs of jobs that are left out, which hold them until they end: 3." in ended.json["audit"]
+    assert "GPUs of jobs that are left out, occupied until these jobs end: 3." in ended.json["audit"]
     ended = cli(*asked, "--policy", policy, "--at", "2026-03-01T09:46:00")
     if family == "ring_allocation":  # which gives something to every job
         assert (ended.code, ended.out) == (2, "")

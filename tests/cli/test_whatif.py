@@ -228,7 +228,7 @@ def test_a_failed_job_without_an_end_held_gpus_for_its_duration(here: Path, cli:
         "3|3|bob|gpu|COMPLETED|@10:00|@10:00|@11:00|3600|90|gres/gpu=4|gres/gpu=4|n2",
     )
     ended = cli(*ASKED, "--gpus", "8", "--states", "COMPLETED")
-    assert ended.code == 0 and "Jobs that are not of the instance held 0.1 % of its GPU time" in ended.err
+    assert ended.code == 0 and "Jobs outside the instance used 0.1 % of its GPU time" in ended.err
     assert "no other policy would have beaten fifo" in ended.out and "not looked at" not in ended.out
 
 
@@ -273,7 +273,7 @@ def test_slices_are_left_out_or_whole_and_both_are_said(here: Path, cli: Callabl
     assert "14 jobs on parts of GPUs among them" in page and "<dt>Parts of GPUs</dt>" in page
     assert column(out, "what happened")[0] == "1.50" and column(out, "fifo")[0] == "0"
     whole = cli(*ASKED, "--gpus", "4,2", "--slices", "whole", "-s", "whole.sqlite")
-    assert "Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 14.\n" in whole.err
+    assert "Jobs on parts of GPUs (slices), with a whole GPU for each part: 14.\n" in whole.err
     assert "14 jobs on parts of GPUs have a whole one for every part here" in whole.out
     assert "No schedule that gives every part of a GPU a whole one and keeps jobs in their pools" in whole.out
     page = (here / "page.html").read_text(encoding="utf-8")
@@ -298,7 +298,7 @@ def test_jobs_take_their_parts(here: Path, cli: Callable[..., Ended]) -> None:
     out = cli(*ASKED, "--gpus", "4")
     assert out.code == 0, out.err
     assert "mig: Jobs on parts of GPUs (slices), each on its part: 14, which are 2.0 GPUs together.\n" in out.err
-    assert "mig: Servers whose GPUs are taken to be cut as jobs need it: A100-40GB (1).\n" in out.err
+    assert "mig: Servers whose GPUs are assumed to be sliced as jobs need it: A100-40GB (1).\n" in out.err
     assert "on parts of GPUs" not in out.out
     # of 2 GPUs for 4 h 14 slots of 16 are used, of the others all
     for name in ("what happened", "fifo"):
@@ -319,11 +319,8 @@ def test_limits_that_are_missing_are_medians(here: Path, cli: Callable[..., Ende
     )
     ended = cli(*ASKED, "--gpus", "8", "--estimates")
     assert ended.code == 0 and "of 2 jobs whose users said nothing, the median" in ended.out
-    assert (
-        "audit: Jobs that do not say how long they take, for which the median of their partition stands: 1.\n"
-        in ended.err
-    )
-    assert "nor does any of their partition, for which the median of the file stands: 1.\n" in ended.err
+    assert "audit: Jobs without a requested run time, given the median of their partition: 1.\n" in ended.err
+    assert "nor has their partition any: given the median of the file: 1.\n" in ended.err
     assert "whose users said nothing, the median" in (here / "page.html").read_text(encoding="utf-8")
 
 
@@ -336,7 +333,7 @@ def test_limits_of_arrays_are_in_the_model_of_gangs(here: Path, cli: Callable[..
         "7|7_[2%1]|ann|gpu|PENDING|@00:00|Unknown|Unknown|0|90||gres/gpu=1|None assigned",
     )
     ended = cli(*ASKED, "--gpus", "8")
-    assert "Arrays that say how many of their tasks may run at once: 1.\n" in ended.err
+    assert "Arrays with a stated concurrency limit: 1.\n" in ended.err
     assert "30 min on average. Of that, 30 min (100 %) is due to limits that users set themselves" in ended.out
     assert "(dependencies 0 min, begin times 0 min, arrays 30 min" in ended.out
     streams = cli(*ASKED[:-1], "fifo-fixed", "--gpus", "8", "--family", "elastic_stream", "-s", "streams.sqlite")

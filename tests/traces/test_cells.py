@@ -54,11 +54,11 @@ def test_node_names(text: str, expected: tuple[str, ...]) -> None:
 
 
 UNREADABLE = [
-    *((number, "entries whose c is no number", text) for text in ("1,234", "1_000", "inf", "1e16", "8 GPUs", "0x10")),
     *(
-        (span, "entries whose c is no length of time", text)
-        for text in ("1:2:3:4", "a:b", ":", "1--2:00:00", "12:00 h")
+        (number, "entries whose c is not a number", text)
+        for text in ("1,234", "1_000", "inf", "1e16", "8 GPUs", "0x10")
     ),
+    *((span, "entries whose c is not a duration", text) for text in ("1:2:3:4", "a:b", ":", "1--2:00:00", "12:00 h")),
     *(
         (lambda text, _: node_names(text), "lists of (nodes|numbers) that cannot be read", text)
         for text in (
@@ -74,7 +74,7 @@ UNREADABLE = [
         )
     ),
     *(
-        (lambda text, column: Moments().read(text, column), "entries whose c is no time", text)
+        (lambda text, column: Moments().read(text, column), "entries whose c is not a time", text)
         for text in ("yesterday", "2017-02-30T00:00:00", "2017-10-01 12:00:00 CST", "01/10/2017", "12:00:00", "1,506")
     ),
 ]
@@ -127,7 +127,7 @@ def test_what_is_said_of_zones() -> None:
     moments.read("2017-10-01T12:00:00Z", "t")
     assert moments.sentences() == []
     moments.read("2017-10-01T12:00:00", "t")
-    assert moments.sentences() == ["Warning: 1 of 2 times have no zone; they are taken as UTC."]
+    assert moments.sentences() == ["Warning: 1 of 2 times have no zone; they are read as UTC."]
     plain = Moments()
     plain.read("2017-10-01T12:00:00", "t")
-    assert plain.sentences() == ["The times have no time zone and are taken as they are, daylight saving included."]
+    assert plain.sentences() == ["The times have no time zone and are used as they are, daylight saving included."]

@@ -99,7 +99,7 @@ def test_without_nodes_it_is_inferred() -> None:
     bare = replace(queue, nodes=(), jobs=jobs)
     made = only_piece(bare, gpus=(16,), options={"gpus_of_node": 4})
     placement, (said,) = placed(made)
-    assert placement == WORD and "taken to be consolidated" in said and "names no nodes" in said
+    assert placement == WORD and "assumed to be consolidated" in said and "names no nodes" in said
     later = tuple(
         job._replace(start_s=job.submit_s + 1e6, end_s=job.submit_s + 1e6 + job.length_s) for job in bare.jobs
     )

@@ -75,7 +75,7 @@ def test_slices_are_left_out_and_count_by_their_part() -> None:
     made = gangs_of(left, gpus=4)
     assert made.outside == (pytest.approx(120.0), 400.0)
     assert made.slices == {f"slice{index}" for index in range(14)} and made.happened is not None
-    assert any("held 30.0 % of its GPU time" in each for each in made.audit)
+    assert any("used 30.0 % of its GPU time" in each for each in made.audit)
 
 
 def test_whole_gpus_for_slices() -> None:
@@ -84,7 +84,7 @@ def test_whole_gpus_for_slices() -> None:
     assert whole == MIXED
     made = gangs_of(whole, gpus=4)
     assert len(made.jobs) == 16 and made.slices == frozenset() and made.happened is None
-    assert "Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 14." in made.audit
+    assert "Jobs on parts of GPUs (slices), with a whole GPU for each part: 14." in made.audit
     assert made.audit[-1].endswith("5 GPUs were in use, with one for every part of a GPU, the cluster has 4.")
 
 
@@ -158,7 +158,9 @@ def test_slices_occupy_the_gpus_they_lie_on() -> None:
     assert (advice.gpus, advice.free) == (8, 3)
     decided = [(each.job, each.action, each.time_s) for each in advice.actions]
     assert decided == [("w", "keep", 100.0), ("a", "start", 100.0), ("b", "wait", 130.0)]
-    said = "GPUs of jobs left out on nodes that are not known or have no such room, taken to stand on the emptiest: 1."
+    said = (
+        "GPUs of jobs left out on nodes that are not listed or have no such room, assumed to stand on the emptiest: 1."
+    )
     assert said in advice.audit
     assert any("GPUs on which jobs on parts of GPUs run" in each and each.endswith("ends: 3.") for each in advice.audit)
 

@@ -26,33 +26,33 @@ def keep(*jobs: QueuedJob, ended: bool = True, **options: Any) -> Queue:
     [
         (JOB, JOB, ""),
         (JOB._replace(duration_s=None), JOB, ""),
-        (JOB._replace(end_s=None), JOB, "when they ended, which is taken from start and duration: 1"),
-        (JOB._replace(start_s=None), JOB, "when they started, which is taken from end and duration: 1"),
+        (JOB._replace(end_s=None), JOB, "without an end, computed from start and duration: 1"),
+        (JOB._replace(start_s=None), JOB, "without a start, computed from end and duration: 1"),
         (JOB._replace(start_s=None, end_s=None), JOB._replace(start_s=None, end_s=None), ""),
         (JOB._replace(duration_s=29.5), JOB._replace(duration_s=29.5, end_s=49.5), ""),  # rounded seconds
         (
             JOB._replace(duration_s=25.0),
             JOB._replace(duration_s=25.0, end_s=45.0),
-            "not end - start, which is believed: 1",
+            "differs from end - start, and is used: 1",
         ),
-        (JOB._replace(submit_s=21.0), JOB._replace(submit_s=20.0), "taken to come when they started: 1"),
+        (JOB._replace(submit_s=21.0), JOB._replace(submit_s=20.0), "assumed to be submitted at their start: 1"),
         (JOB._replace(gpus=0), None, "Jobs without a GPU, left out: 1"),
         (JOB._replace(end_s=19.0, duration_s=None), None, "before they start, left out: 1 (first in line 2, -1.0)"),
         (
             JOB._replace(end_s=19.0),
             JOB,
-            "where clocks go back, whose stated duration is believed: 1 (first in line 2, 30.0).",
+            "when clocks go back), whose stated duration is used: 1 (first in line 2, 30.0).",
         ),
         (JOB._replace(duration_s=-1.0), None, "Jobs with a duration below 0, left out: 1"),
-        (JOB._replace(end_s=20.0, duration_s=None), None, "Jobs that ended without having run, left out: 1"),
+        (JOB._replace(end_s=20.0, duration_s=None), None, "Jobs that ended without running, left out: 1"),
         (
             JOB._replace(start_s=None, end_s=None, duration_s=0.0),
             None,
-            "Jobs that ended without having run, left out: 1",
+            "Jobs that ended without running, left out: 1",
         ),
-        (JOB._replace(start_s=None, duration_s=None), None, "Jobs that ended without having run, left out: 1"),
-        (JOB._replace(end_s=None, duration_s=None), None, "say neither end nor duration, left out: 1"),
-        (JOB._replace(submit_s=math.nan), None, "Jobs that do not say when they came, left out: 1"),
+        (JOB._replace(start_s=None, duration_s=None), None, "Jobs that ended without running, left out: 1"),
+        (JOB._replace(end_s=None, duration_s=None), None, "with a start but neither end nor duration, left out: 1"),
+        (JOB._replace(submit_s=math.nan), None, "Jobs without a submission time, left out: 1"),
     ],
 )
 def test_ended_jobs(job: QueuedJob, expected: QueuedJob | None, said: str) -> None:
@@ -68,11 +68,12 @@ def test_open_jobs() -> None:
     (job,) = keep(JOB, ended=False, ended_only=False).jobs
     assert job == JOB._replace(end_s=None, duration_s=None)
     with pytest.raises(
-        InputError, match=r"jobs.csv: found no job that holds, held or wants GPUs.*do not say when they came"
+        InputError, match=r"jobs.csv: found no job that holds, held or wants GPUs.*without a submission time"
     ):
         keep(JOB._replace(submit_s=math.nan), ended=False, ended_only=False)
     with pytest.raises(
-        InputError, match=r"found no job that held GPUs and has ended, .*Jobs that run or wait, left out: 1"
+        InputError,
+        match=r"found no job that held GPUs and has ended, .*Jobs that are still running or waiting, left out: 1",
     ):
         keep(JOB, ended=False)
 
@@ -87,8 +88,8 @@ def test_ids_that_repeat() -> None:
         JOB._replace(id="a (2)", gpus=8),
     )
     assert [(job.id, job.gpus) for job in queue.jobs] == [("a", 2), ("a (2)", 1), ("a (3)", 4), ("a (2) (2)", 8)]
-    assert "Duplicates, rows that say the same of a job again, left out: 1 (first in line 2)." in queue.audit
-    assert 'Jobs with the id of another, which are numbered: 3 (first in line 3, "a").' in queue.audit
+    assert "Duplicate rows of a job, left out: 1 (first in line 2)." in queue.audit
+    assert 'Jobs with the id of another job, renamed by a number: 3 (first in line 3, "a").' in queue.audit
 
 
 def test_attempts() -> None:
@@ -108,11 +109,11 @@ def test_states_and_order() -> None:
     jobs = [JOB, JOB._replace(id="b", submit_s=5.0, state="\x1b[31mdone"), JOB._replace(id="c", submit_s=7.0, state="")]
     assert keep(*jobs, states=["done"]).jobs == (JOB,)
     audit = keep(*jobs, states=["Done"]).audit
-    assert "Jobs in state \\x1b[31mdone, left out as asked: 1 (first in line 1)." in audit
-    assert "Jobs in state (none), left out as asked: 1 (first in line 1)." in audit
+    assert "Jobs in state \\x1b[31mdone, left out as requested: 1 (first in line 1)." in audit
+    assert "Jobs in state (none), left out as requested: 1 (first in line 1)." in audit
     queue = keep(*jobs)
     assert [job.id for job in queue.jobs] == ["a", "b", "c"]
-    assert queue.audit[1] == "Jobs that came before the one above them: 1; the order is that of the file."
+    assert queue.audit[1] == "Jobs submitted before the one above them: 1; the order is that of the file."
 
 
 def test_jobs_left_out_that_held_gpus() -> None:
@@ -152,9 +153,9 @@ def test_jobs_left_out_end_by_the_rule_for_those_kept(job: QueuedJob, held: tupl
     queue = keep(late, job._replace(id="b", state="FAILED", line=2), states=["DONE"])
     assert [(other.start_s, other.end_s) for other in queue.others] == ([] if held is None else [held])
     said = " ".join(queue.audit)
-    assert ("taken to hold their GPUs to the latest time of the file: 1" in said) == (held == (20.0, 90.0))
+    assert ("assumed to hold their GPUs until the latest time in the file: 1" in said) == (held == (20.0, 90.0))
     untold = held is None and (job.end_s == 19.0 or job.duration_s == 30.0)
-    assert ("taken to have held none: 1" in said) == untold
+    assert ("assumed to have used no GPUs: 1" in said) == untold
     kept = keep(late, job._replace(id="b", line=2)).jobs[1:]
     if kept:
         assert [(each.start_s, each.end_s) for each in kept] == [held or (None, None)]
@@ -182,7 +183,7 @@ def test_jobs_that_run_tell_the_time(tmp_path: Path) -> None:
     queue = read_slurm(file, ended_only=False)
     assert queue.latest_s == 600.0
     assert [job.duration_s for job in queue.jobs] == [None, 300.0]
-    assert "Duplicates, rows that say the same of a job again, left out: 1 (first in line 4)." in queue.audit
+    assert "Duplicate rows of a job, left out: 1 (first in line 4)." in queue.audit
     assert not any("attempts" in sentence for sentence in queue.audit)
 
 

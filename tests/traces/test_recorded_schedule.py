@@ -88,7 +88,10 @@ def test_more_than_the_cluster_is_not_known() -> None:
     source = queue(job("a", 0.0, 0.0, 100.0, 4), job("b", 0.0, 20.0, 10.0, 2))
     made = gangs_of(source, gpus=5)
     assert made.happened is None
-    assert made.audit[-1] == "What happened is not known: 20 s after the start, 6 GPUs were in use, the cluster has 5."
+    assert (
+        made.audit[-1]
+        == "What really happened is unknown: 20 s after the start, 6 GPUs were in use, the cluster has 5."
+    )
     stream = stream_of(source, gpus=5)
     assert stream.happened is None
     assert "capacity: 6 units are held from 20.0 s to 30.0 s, the cluster has 5" in stream.audit[-1]
@@ -100,7 +103,7 @@ def test_one_job_without_a_start_leaves_it_unknown() -> None:
     for make in (gangs_of, stream_of):
         made = make(source)
         assert made.happened is None
-        assert made.audit[-1] == "What happened is not known: 1 of 2 jobs do not say when they started."
+        assert made.audit[-1] == "What really happened is unknown: 1 of 2 jobs have no start."
 
 
 def test_periods() -> None:
@@ -127,7 +130,7 @@ def test_others_that_held_gpus_are_told_of() -> None:
     source = queue(job("a", 0.0, 0.0, 30.0, 4), job("b", 12.0, 40.0, 10.0, 4), job("c", 11.0, 10.0, 60.0, 1))
     made = gangs_of(source, window=Window(10.0, None))
     assert made.outside == (80.0, 240.0)
-    assert any("Jobs that are not of the instance held 33.3 % of its GPU time" in sentence for sentence in made.audit)
+    assert any("Jobs outside the instance used 33.3 % of its GPU time" in sentence for sentence in made.audit)
     assert gangs_of(source, window=Window(10.0, None), carried=True).outside[0] == 0.0
     assert gangs_of(source).outside[0] == 0.0
 

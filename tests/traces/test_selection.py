@@ -28,8 +28,8 @@ def test_medians() -> None:
     assert [each.limit_s for each in limits.queue.jobs] == [100.0, 300.0, 200.0, 20.0, 80.0, 80.0, 60.0]
     assert limits.silent == {"c": True, "e": False, "f": False}
     assert limits.sentences(limits.queue.jobs) == [
-        "Jobs that do not say how long they take, for which the median of their partition stands: 1.",
-        "Jobs that do not say how long they take, nor does any of their partition, for which the median of the file stands: 2.",
+        "Jobs without a requested run time, given the median of their partition: 1.",
+        "Jobs without a requested run time, nor has their partition any: given the median of the file: 2.",
     ]
     assert limits.sentences(limits.queue.jobs[:2]) == []
 

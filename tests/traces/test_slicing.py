@@ -57,7 +57,7 @@ def test_what_becomes_of_parts() -> None:
     assert made.audit[1:] == (
         "Jobs on several parts of GPUs, which no job of the family can have: 1.",
         "Jobs on MIG profiles whose slots are not known: 1.",
-        "Jobs on MIG profiles with media engines (+me), taken as those without: 1.",
+        "Jobs on MIG profiles with media engines (+me), treated as those without: 1.",
         "Jobs whose part of a GPU is no whole thousandth, rounded up to one: 1.",
         "Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: 2.",
     )
@@ -112,7 +112,7 @@ def test_what_jobs_had_on_a_server_decides() -> None:
     assert [each.slicing for each in cut(both, jobs, [QueueNode("n1", 1, "v100")])[0]] == ["shares", "A100-40GB"]
     (server,), of_slices, said = cut(both[1:], jobs, [])
     assert (server.slicing, of_slices) == ("A100-40GB", {"a"})
-    assert said[1] == "Jobs on parts of GPUs for which no server is left to be cut, which take a whole GPU: 1."
+    assert said[1] == "Jobs on parts of GPUs that take a whole GPU, as no server is left to be sliced: 1."
     assert cut(both, (), []) == (both, frozenset(), [])
 
 
@@ -140,12 +140,12 @@ def test_openb_in_shares(tmp_path: Path) -> None:
         'Pods whose gpu_spec has not so many GPUs on any nodes, left out: 1 (first in line 5, "A10").',
         "Jobs on parts of GPUs (slices), each on its part: 4, which are 1.3 GPUs together.",
         "Servers are the nodes of the trace; jobs that name types of GPUs run on nodes with one of these: 2.",
-        "Servers whose GPUs are taken to be cut as jobs need it: shares (2).",
+        "Servers whose GPUs are assumed to be sliced as jobs need it: shares (2).",
         "What happened: the record names no nodes, for 5 of 5 jobs, placed first fit, slices by best fit.",
     ):
         assert said in made.audit
     # in other families, and on other clusters, types are not told apart
-    untold = "Types of GPUs are not told apart: the jobs name 2."
+    untold = "GPU types are treated alike: the jobs name 2."
     assert untold not in made.audit and untold in import_made("openb", str(path), gpus=8).audit
     assert [each.pools for each in import_made("openb", str(path), gpus=8).instance.servers] == [()]
     assert len(import_instance("openb", str(path), family="elastic_stream")[0].jobs) == 1

@@ -50,25 +50,25 @@ def test_who_is_there_and_what_is_left() -> None:
     }
     assert list(found()) == ["open", "runs", "begins", "unknown", "waits"]
     said = snapshot(EIGHT, 100.0).audit
-    assert said[0] == "Jobs that run at the moment: 3; that wait: 2."
-    assert "Jobs that do not say when they ran, taken to be gone: 1 (first in line 9)." in said
+    assert said[0] == "Jobs running at that moment: 3; waiting: 2."
+    assert "Jobs with a duration but no start or end, assumed to have ended: 1 (first in line 9)." in said
 
 
 def test_estimates_come_before_the_record() -> None:
     """The limit of ``begins`` is 500 s, that of ``open`` 100 s; the others say nothing, and have the median, 300 s."""
     silent = {"runs": (True, 60.0, 240.0), "unknown": (False, 0.0, 300.0), "waits": (False, 0.0, 300.0)}
     assert found(estimates=True) == found() | {"begins": (True, 0.0, 500.0)} | silent
-    said = "Jobs that do not say how long they take, nor does any of their partition, for which the median of the file stands: 3."
+    said = "Jobs without a requested run time, nor has their partition any: given the median of the file: 3."
     assert said in snapshot(EIGHT, 100.0, estimates=True).audit
 
 
 def test_lengths_that_are_not_known() -> None:
     """Of a job that ran beyond its limit, of one that has run for 70 s and lasts 140, and of one that waits, an hour."""
     over = snapshot(queue(job("a", 0, 30, None, limit_s=50.0)), 100.0)
-    assert over.jobs[0].left_s == 60.0 and "longer than their users said" in over.audit[1]
+    assert over.jobs[0].left_s == 60.0 and "longer than their users requested" in over.audit[1]
     alone = snapshot(queue(job("a", 0, 30, None), job("b", 40, None, None)), 100.0)
     assert [each.left_s for each in alone.jobs] == [70.0, 3600.0]
-    ends = [sentence.partition(" taken to last ")[2].partition(":")[0] for sentence in alone.audit[1:]]
+    ends = [sentence.partition(" assumed to last ")[2].partition(":")[0] for sentence in alone.audit[1:]]
     assert ends == ["twice as long as they have run", "3600 s"]
 
 
@@ -117,7 +117,7 @@ def test_who_is_admitted() -> None:
     inside, outside, said = admitted(at, 8, lambda each: each.job.gpus)
     assert [each.job.id for each in inside] == ["r", "w2"]
     assert [each.job.id for each in outside] == ["w3", "w5"]
-    assert said == ["Jobs for whose smallest count no GPU is left, first come first, left out: 2."]
+    assert said == ["Jobs left out (first come, first served), as their smallest count no longer fits: 2."]
     with pytest.raises(UsageError, match="gpus: found 3, allowed: at least 4, which jobs that run hold"):
         admitted(at, 3, lambda each: each.job.gpus)
     waiting = at._replace(jobs=at.waiting)
@@ -195,7 +195,7 @@ def test_workers_and_rates_by_type() -> None:
         "c": {"V100M32": pytest.approx(faster), "Tesla-T4": 1.0},
     }
     assert (
-        "Jobs that name types of GPUs that the cluster has not and that no table compares, left out: 1." in made.audit
+        "Jobs that name GPU types that are neither in the cluster nor in a table of speeds, left out: 1." in made.audit
     )
     assert (published_speed("A100-SXM4-80GB"), published_speed("A1000"), published_speed("")) == (827.726, None, None)
 

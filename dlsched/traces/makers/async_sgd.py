@@ -93,7 +93,7 @@ def async_stream_of(
 
 def restart_assumption(restart_s: float | None) -> list[str]:
     """The sentence of the audit on what a restart costs, where nothing is stated."""
-    return ["A restart is taken to cost 0 s: the trace does not say."] if restart_s is None else []
+    return ["A restart is assumed to cost 0 s: the trace does not say."] if restart_s is None else []
 
 
 def _require_network(network_gbit: int) -> None:

@@ -108,7 +108,7 @@ def stream_of(
                 "stops_at": seconds / told_s,
             }
         )
-    audit += counted("Jobs that ran longer than was said, which are told by what they ran", longer)
+    audit += counted("Jobs that ran longer than requested, for which policies know the real run time", longer)
     instance = Instance(name=f"{queue.source}-{len(jobs)}x{chosen.gpus}", units=chosen.gpus, jobs=jobs)
     return finished(queue, chosen, instance, audit, *periods_of(instance, chosen))
 
@@ -117,7 +117,7 @@ def _own(jobs: tuple[QueuedJob, ...]) -> list[str]:
     malleable = sum(fewest(job) < job.gpus for job in jobs)
     return [
         "A job runs on the number of GPUs that it held; an epoch is a second on them.",
-        *counted("Jobs that say that they run on fewer GPUs, taken to be as much slower in proportion", malleable),
+        *counted("Jobs that may run on fewer GPUs, assumed to be slower in proportion", malleable),
     ]
 
 

@@ -50,7 +50,7 @@ def placement_of(
     usual = types.most_common(1)[0][0]
     rates = {job.gpu_type: _rates(job, types, usual) for job in (each.job for each in present.jobs)}
     able = tuple(each for each in present.jobs if rates[each.job.gpu_type])
-    unknown = "Jobs that name types of GPUs that the cluster has not and that no table compares, left out"
+    unknown = "Jobs that name GPU types that are neither in the cluster nor in a table of speeds, left out"
     inside, _, left_out = admitted(present._replace(jobs=able), total, lambda each: each.job.least_gpus or 1)
     jobs = []
     # Exchange on a ring of n workers: 2 (n - 1) / n times the gradient over each worker's bandwidth.
@@ -82,7 +82,7 @@ def placement_of(
         "All jobs start anew, those that run too, on as many GPUs as they ask for or fewer.",
         f"A job has rate 1 on its own type of GPU; on others in proportion to the published samples a second of {MODEL}, "
         f"where both are known: {', '.join(_published())}.",
-        *counted("Jobs that name no type, taken to have rate 1 on the most frequent one", unnamed),
+        *counted("Jobs that name no type, assumed to have rate 1 on the most frequent one", unnamed),
     ]
     instance = Instance(name=f"{queue.source}-now-{len(jobs)}x{len(workers)}", workers=workers, jobs=jobs)
     return made_of(queue, instance, inside, audit)

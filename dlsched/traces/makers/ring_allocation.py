@@ -145,7 +145,7 @@ def _assumed(scaling: str, max_gpus: int | None, pinned: bool, restart_s: float 
     else:
         audit.append("Jobs run on the GPUs that they ask for; those that say that fewer do are slower in proportion.")
     if pinned:
-        audit.append("Jobs that run keep their GPUs.")
+        audit.append("Running jobs keep their GPUs.")
     elif restart_s is None:
-        audit.append("A change of its GPUs is taken to cost a job that runs 0 s: the file does not say.")
+        audit.append("A change of its GPUs is assumed to cost a running job 0 s: the file does not say.")
     return audit

@@ -251,7 +251,8 @@ def _running(
             "Jobs that run at the start, which have begun and go on where they are, for as long as was left", stay
         ),
         *counted(
-            "Of these, on nodes that are not known or not servers of the instance, taken to run first fit", stay - known
+            "Of these, on unlisted nodes or nodes that are not servers of the instance, assumed to be placed first fit",
+            stay - known,
         ),
         *([Sentence(*waiting, figure(len(order) - stay), ".")] if len(order) > stay else []),
     ]

@@ -162,7 +162,7 @@ class _Reader:
         """The job of a row, by keys, and whether it has ended."""
         gpus = self.figure(row, "gpus")
         if gpus is None:
-            raise Damaged("entries that do not say how many GPUs, left out")
+            raise Damaged("entries without a number of GPUs, left out")
         # A share of its own column wins; else fractions of GPUs, else a MIG profile, say how much of each GPU is taken.
         whole = devices(gpus)
         stated, fewest = self.figure(row, "share"), self.figure(row, "least_gpus")

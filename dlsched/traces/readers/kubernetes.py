@@ -84,7 +84,7 @@ def text_at(value: Json, *path: str) -> str:
         return found if found.isascii() else found.encode("utf-8", "replace").decode("utf-8")
     if found is None:
         return ""
-    raise Damaged(f"objects whose {'.'.join(path)} is no text, left out", found)
+    raise Damaged(f"objects whose {'.'.join(path)} is not text, left out", found)
 
 
 def list_at(value: Json, *path: str) -> list[Json]:
@@ -92,7 +92,7 @@ def list_at(value: Json, *path: str) -> list[Json]:
     found = at(value, *path)
     if found is None or isinstance(found, list):
         return found or []
-    raise Damaged(f"objects whose {'.'.join(path)} is no list, left out", found)
+    raise Damaged(f"objects whose {'.'.join(path)} is not a list, left out", found)
 
 
 def count_at(value: Json, *path: str) -> int | None:
@@ -102,7 +102,7 @@ def count_at(value: Json, *path: str) -> int | None:
         return None
     if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= 10**9:
         return found
-    raise Damaged(f"objects whose {'.'.join(path)} is no count, left out", found)
+    raise Damaged(f"objects whose {'.'.join(path)} is not a count, left out", found)
 
 
 def id_of(item: Json) -> str:
@@ -328,7 +328,7 @@ def _profile_of(names: Collection[str]) -> str:
 def _priority(item: Json) -> float | None:
     found = at(item, "spec", "priority")
     if found is not None and (isinstance(found, bool) or not isinstance(found, int)):
-        raise Damaged("objects whose spec.priority is no integer, left out", found)
+        raise Damaged("objects whose spec.priority is not an integer, left out", found)
     return None if found is None else float(found)
 
 
@@ -344,7 +344,7 @@ def _admitted(item: Json, moments: Moments, place: int, audit: Audit) -> tuple[s
 
     admitted_s, end_s = since("Admitted"), since("Finished")
     if any((count_at(item, "status", name) or 0) > 0 for name in PAST):
-        audit.note("workloads that were evicted and admitted again, of which the last time counts", place)
+        audit.note("workloads that were evicted and admitted again, counted from the last admission", place)
     if end_s is None:
         # The state of what has not ended is the furthest condition that holds.
         words = [word for word in ("Admitted", "QuotaReserved", "Evicted") if since(word) is not None]
@@ -355,16 +355,16 @@ def _admitted(item: Json, moments: Moments, place: int, audit: Audit) -> tuple[s
         start_s = since("PodsReady")
         if start_s is not None:
             audit.note(
-                "finished workloads whose admission was cleared, taken to start when their pods were ready", place
+                "finished workloads whose admission was cleared, assumed to start when their pods were ready", place
             )
         elif "Admitted" in conditions:
-            raise Damaged("finished workloads that no longer say when they were admitted, left out")
+            raise Damaged("finished workloads without an admission time, left out")
     return text_at(conditions["Finished"], "reason") or "Finished", start_s, end_s
 
 
 WORKLOADS: Final = Kind(
     *("kueue", "Workload", "kueue.x-k8s.io", _workload),
-    "The users are the namespaces, as workloads have none; GPUs are held from admission to the end.",
+    "Namespaces stand for users, as workloads name none; a workload uses its GPUs from admission to its end.",
 )
 
 
@@ -452,7 +452,7 @@ def _ran(
     # A job that was restarted runs several times, of which the last one counts.
     runs = [text_at(each, "lastTransitionTime") for each in conditions if text_at(each, "status") == "Running"]
     if len(runs) > 1:
-        audit.note("jobs that were restarted, of which the last time counts", place)
+        audit.note("jobs that were restarted, counted from the last start", place)
     starts = [each for each in (moments.read(text, "lastTransitionTime") for text in runs) if each is not None]
     start_s = max(starts, default=None)
     # Old versions have no conditions: the end is computed from the creation, and the start taken to be it.
@@ -460,7 +460,7 @@ def _ran(
     if state in ENDED and last_s is None and lasted and not math.isnan(created_s):
         last_s = created_s + go_duration(lasted)
     if state in ENDED and not conditions and last_s is not None:
-        audit.note("jobs that do not say when they started, taken to start when they came", place)
+        audit.note("jobs without a start, assumed to start at their submission", place)
         start_s = None if math.isnan(created_s) else created_s
     if state in ("Running", "Completing") and start_s is None and not conditions:
         start_s = last_s

@@ -221,7 +221,7 @@ def _tasks(path: Path, moments: Moments, audit: Audit) -> dict[str, _Job]:
             begun, over = moments.read(start, "start_time"), moments.read(end, "end_time")
             cores, gpus = (number(cpu, "plan_cpu") or 0.0) / 100, devices(max(0.0, percent) / 100)
             if count < 0 or percent < 0:
-                raise Damaged("tasks with less than no instances or GPUs, left out", f"{instances}, {gpu}")
+                raise Damaged("tasks with a negative number of instances or GPUs, left out", f"{instances}, {gpu}")
         except Damaged as damage:
             audit.note(damage.reason, line, damage.found)
             continue
@@ -250,7 +250,9 @@ def _add_jobs(path: Path, found: dict[str, _Job], moments: Moments) -> list[str]
         try:
             job.submit_s = moments.read(start, "start_time")
         except Damaged as damage:
-            audit.note("jobs whose start_time cannot be read, taken to come when they start", line, damage.found)
+            audit.note(
+                "jobs whose start_time cannot be read, assumed to be submitted at their start", line, damage.found
+            )
     return [f"In {path.name}: {sentence}" for sentence in audit.sentences()]
 
 
@@ -264,7 +266,7 @@ def _queued(name: str, job: _Job, audit: Audit) -> QueuedJob:
     job.state = job.state or job.task_state
     submit_s = start_s if job.submit_s is None else job.submit_s
     if job.state not in OPEN and end_s is not None and job.endless:
-        audit.note("ended jobs with tasks that do not say when they ended, of which the others count", job.line)
+        audit.note("ended jobs with tasks without an end, counted by their other tasks", job.line)
     return QueuedJob(
         name,
         job.user,
@@ -315,11 +317,11 @@ def read_philly_raw(
 def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[QueuedJob, bool]:
     attempts = list_at(item, "attempts")
     if not isinstance(item, dict) or not text_at(item, "jobid"):
-        raise Damaged("objects that are no job, left out", item)
+        raise Damaged("objects that are not jobs, left out", item)
     if not attempts:
-        raise Damaged("jobs that were never given a GPU, left out")
+        raise Damaged("jobs that never got a GPU, left out")
     if len(attempts) > 1:
-        audit.note("jobs with several attempts, of which the last counts", place)
+        audit.note("jobs with several attempts, counted by the last", place)
     # Earlier attempts failed: only the last one's servers and times count.
     last = attempts[-1]
     gpus_by_node = [(text_at(each, "ip"), len(list_at(each, "gpus"))) for each in list_at(last, "detail")]
@@ -339,7 +341,7 @@ def _job(item: Json, place: int, moments: Moments, audit: Audit) -> tuple[Queued
         line=place,
     )
     if job.start_s is None and end_s is not None and job.gpus:
-        raise Damaged("jobs whose last attempt does not say when it started, left out")
+        raise Damaged("jobs whose last attempt has no start, left out")
     return job, end_s is not None
 
 

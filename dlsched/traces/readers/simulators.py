@@ -119,7 +119,7 @@ def read_philly_jobs(path: Path) -> Jobs:
         *counted("Rows whose gpu_time is not duration x num_gpus, which are believed", unequal),
         *counted("Virtual clusters merged into one cluster, quotas unknown", merged),
         "The trace has no status: jobs that failed or were killed count as done after their duration.",
-        "The timestamps have no time zone and are taken as they are, daylight saving included.",
+        "The timestamps have no time zone and are used as they are, daylight saving included.",
     ]
 
 

@@ -54,7 +54,7 @@ _FIELD = re.compile(r"(?:^|(?<=\s))([A-Za-z_]+)=(\S*)")
 _WORD = re.compile(r"[A-Z_]+")
 _GPUS = re.compile(r"(?:^|,)gpu(?::([^,:()]+))?(?::([^,:()]+))?(?=[,(]|$)")
 
-UNTOLD: Final = "jobs on shared GPUs of which the log does not say how large a part they held, left out and not counted"
+UNTOLD: Final = "jobs on shared GPUs whose share the log does not state, left out and not counted"
 _SHARED = re.compile(r"gres/(shard|mps)(?::[^=,]*)?=([1-9][0-9]{0,6})(?![0-9])")
 _SHARDS = re.compile(r"(?:^|,)shard(?::[^,:()]+)?:([0-9]{1,7})(?=[,(]|$)")
 
@@ -167,7 +167,7 @@ def _with_nodes(queue: Queue, nodes: Sequence[QueueNode]) -> Queue:
         nodes=kept,
         audit=(
             *queue.audit,
-            *counted("Nodes that are down or drained and on which no job ran, left out", len(nodes) - len(kept)),
+            *counted("Nodes that are down or drained and ran no job, left out", len(nodes) - len(kept)),
             *counted("Nodes that are down or drained now, kept as jobs ran on them", sum(node.closed for node in kept)),
         ),
     )
@@ -226,7 +226,7 @@ class _Reader:
         )
         job = self.moments.settled(job)
         if "+" in name or "+" in row["JobID"]:
-            self.audit.note("components of heterogeneous jobs, taken as jobs of their own", line)
+            self.audit.note("components of heterogeneous jobs, counted as jobs of their own", line)
         # Tasks of an array that wait share one row; each becomes a job.
         tasks = row["JobID"] if "[" in row["JobID"] else name
         if "[" not in tasks:
@@ -242,11 +242,9 @@ class _Reader:
         if not found.gpus and not (allotted and row["AllocTRES"].strip()):
             found = parse_tres(row["ReqTRES"])
             if found.gpus and allotted and ran and row["Start"].strip().casefold() not in MISSING:
-                self.audit.note(
-                    "jobs that do not say what they were given, taken to have got what they asked for", line
-                )
+                self.audit.note("jobs without an allocation, assumed to have got what they requested", line)
         if found.torn:
-            self.audit.note("jobs whose typed and untyped GPUs differ, of which the larger count is taken", line)
+            self.audit.note("jobs whose typed and untyped GPUs differ in number, counted by the larger number", line)
         return found
 
 
@@ -277,12 +275,12 @@ def parse_tres(text: str) -> Tres:
     for item in text.strip().split(","):
         name, sign, amount = item.partition("=")
         if not sign:
-            raise Damaged("entries whose resources are no list of name=amount, left out", text)
+            raise Damaged("entries whose resources are not a list of name=amount, left out", text)
         if name == "cpu":
             cpus = number(amount, "cpu") or 0.0
         elif name == "gres/gpu" or name.startswith("gres/gpu:"):
             if not re.fullmatch(r"[0-9]{1,7}", amount):
-                raise Damaged("entries whose GPUs are no whole number, left out", text)
+                raise Damaged("entries whose number of GPUs is not whole, left out", text)
             if name == "gres/gpu":
                 untyped = int(amount)
             else:

@@ -52,8 +52,8 @@ def test_jobs_run_on_what_they_held_or_said() -> None:
     assert first == {2: 10.5}
     assert late == pytest.approx({2: 60.0, 3: 40.0, 4: 30.0})
     assert instance.units == 8
-    assert "Jobs that say that they run on fewer GPUs, taken to be as much slower in proportion: 1." in found.audit
-    assert "A restart is taken to cost 0 s: the trace does not say." in found.audit
+    assert "Jobs that may run on fewer GPUs, assumed to be slower in proportion: 1." in found.audit
+    assert "A restart is assumed to cost 0 s: the trace does not say." in found.audit
     assert [each.id for each in found.jobs] == ["first", "late"]
     assert instance.source == f"imported from jobs.csv, a file of csv. Audit: {' '.join(found.audit)}"
     assert [each.restart_s for each in made(TWO, restart_s=7.0)[0].jobs] == [7.0, 7.0]
@@ -98,7 +98,7 @@ def test_estimates_are_jobs_that_stop_early() -> None:
     )
     instance, found = made(source, estimates=True)
     assert [(each.epochs, each.stops_at) for each in instance.jobs] == [(120.0, 0.25), (90.0, 1 / 3), (90.0, 1.0)]
-    assert "Jobs that ran longer than was said, which are told by what they ran: 1." in found.audit
+    assert "Jobs that ran longer than requested, for which policies know the real run time: 1." in found.audit
     assert isinstance(found.happened, Stream)
     assert math.fsum(flow_times(instance, found.happened)) == pytest.approx(150.0, rel=1e-12)
 

@@ -75,7 +75,7 @@ def test_without_starts_the_cluster_has_the_average_demand() -> None:
     assert instance.total_gpus == 16
     assert "The jobs ask for 10.0 GPUs on average over 190 s of arrivals." in found.audit
     assert found.happened is None
-    assert found.audit[-1] == "What happened is not known: 20 of 20 jobs do not say when they started."
+    assert found.audit[-1] == "What really happened is unknown: 20 of 20 jobs have no start."
 
 
 def test_demand_above_the_cluster_is_warned_of() -> None:
@@ -117,7 +117,10 @@ def test_jobs_carried_over() -> None:
         ("short", 0.0, 1.0),
     ]
     assert instance.jobs[3].id == "next"
-    assert "Jobs that came earlier and had not ended, taken to come at the start with what was left: 3." in found.audit
+    assert (
+        "Jobs submitted earlier that had not ended, assumed to arrive at the start with the work they had left: 3."
+        in found.audit
+    )
     assert [(each.submit_s, each.start_s, each.duration_s) for each in found.jobs] == [
         (120.0, 120.0, 30.0),
         (120.0, 150.0, 50.5),
@@ -149,7 +152,9 @@ def test_jobs_that_run_at_the_start_have_begun() -> None:
     assert [each.iterations for each in instance.jobs] == [20.0, 35.0, 14.0, 10.0, 10.0]
     said = "Jobs that run at the start, which have begun and go on where they are, for as long as was left: 3."
     assert said in found.audit
-    said = "Of these, on nodes that are not known or not servers of the instance, taken to run first fit: 1."
+    said = (
+        "Of these, on unlisted nodes or nodes that are not servers of the instance, assumed to be placed first fit: 1."
+    )
     assert said in found.audit
     assert isinstance(found.happened, Schedule)
     starts_s = {name: start.start_s for name, start in found.happened.jobs.items()}
@@ -172,7 +177,7 @@ def test_on_a_smaller_cluster_those_that_began_last_wait() -> None:
     schedule = fifo(instance)
     assert schedule is not None and [schedule.jobs[name].start_s for name in "abdc"] == [0.0, 20.0, 0.0, 55.0]
     assert found.happened is None
-    assert found.audit[-1].startswith("What happened is not known: 0 s after the start, 6 GPUs were in use")
+    assert found.audit[-1].startswith("What really happened is unknown: 0 s after the start, 6 GPUs were in use")
 
 
 def test_servers_bear_the_names_of_nodes_that_jobs_were_on() -> None:
@@ -210,8 +215,8 @@ def test_published_stages_last_as_recorded_where_they_run() -> None:
     later, told = made(source, window=Window(500.0, None), **options)
     assert told.happened is None
     assert told.audit[-1] == (
-        "What happened is not known: with the stages given to them, 1 of 3 jobs would not last as recorded where they ran, so "
-        "no schedule of the instance is what happened."
+        "What really happened is unknown: with the stages given to them, 1 of 3 jobs would not last as recorded where they ran, "
+        "so no schedule of the instance is what happened."
     )
     assert [each.begun is None for each in later.jobs] == [False, False, True]
 
@@ -234,7 +239,7 @@ def test_estimates() -> None:
     told = [each.predicted * each.stages[0].compute_s for each in instance.jobs]
     assert told == [20.0, 60.0, 40.0]
     assert any("half of the 2 jobs that say it ran for 292 % of that or less" in each for each in found.audit)
-    said = "Jobs that do not say how long they take, nor does any of their partition, for which the median of the file stands: 1."
+    said = "Jobs without a requested run time, nor has their partition any: given the median of the file: 1."
     assert said in found.audit and found.silent == {"silent"}
     with pytest.raises(InputError, match="estimates: found no job that says how long it takes"):
         made(THREE, estimates=True)
@@ -256,8 +261,8 @@ def test_parts_of_gpus_and_types_are_said() -> None:
     source = queue(job("a", 0.0, 0.0, 5.0, 1, share=0.25, gpu_type="T4"), job("b", 0.0, 5.0, 5.0, 1, gpu_type="A100"))
     instance, found = made(source)
     assert [each.gpus for each in instance.jobs] == [1, 1]
-    assert "Jobs on parts of GPUs (slices), each part of which is given a GPU of its own: 1." in found.audit
-    assert "Types of GPUs are not told apart: the jobs name 2." in found.audit
+    assert "Jobs on parts of GPUs (slices), with a whole GPU for each part: 1." in found.audit
+    assert "GPU types are treated alike: the jobs name 2." in found.audit
 
 
 def test_names_of_any_sort() -> None:

@@ -37,12 +37,16 @@ def slurm(*changes: str) -> str:
 
 
 CHANGES = {
-    "no submit time": ("2024-05-01T10:00:00 => Unknown", 1, "do not say when they came, left out: 1 (first in line 3)"),
-    "no start, with a duration": ("2024-05-01T10:30:00 => ", 2, "taken from end and duration: 1 (first in line 3)"),
+    "no submit time": ("2024-05-01T10:00:00 => Unknown", 1, "without a submission time, left out: 1 (first in line 3)"),
+    "no start, with a duration": (
+        "2024-05-01T10:30:00 => ",
+        2,
+        "without a start, computed from end and duration: 1 (first in line 3)",
+    ),
     "all times missing": (
         "2024-05-01T10:00:00|2024-05-01T10:30:00|2024-05-01T12:30:00|7200 => |||",
         1,
-        "without having run, left out: 1",
+        "without running, left out: 1",
     ),
     "end before start": (
         "T12:30:00|7200 => T09:30:00|",
@@ -52,28 +56,28 @@ CHANGES = {
     "end before start, with a duration": (
         "T12:30 => T09:30",
         2,
-        "whose stated duration is believed: 1 (first in line 3",
+        "whose stated duration is used: 1 (first in line 3",
     ),
     "a time in words": (
         "2024-05-01T12:30:00 => yesterday",
         1,
-        'End is no time, left out: 1 (first in line 3, "yesterday")',
+        'End is not a time, left out: 1 (first in line 3, "yesterday")',
     ),
     "zones in some times": ("T12:30:00 => T14:30:00+02:00", 2, "Warning: 5 of 6 times have no zone"),
     "numbers among dates": ("2024-05-01T12:30:00 => 1714566600", 1, "End is a number among dates, left out: 1"),
-    "a duration in words": ("7200 => long", 1, 'ElapsedRaw is no number, left out: 1 (first in line 3, "long")'),
+    "a duration in words": ("7200 => long", 1, 'ElapsedRaw is not a number, left out: 1 (first in line 3, "long")'),
     "types that contradict": ("gres/gpu=4 => gres/gpu=1,gres/gpu:a100=4", 2, "typed and untyped GPUs differ"),
     "0 GPUs": (f"{GPUS} => cpu=8,gres/gpu=0|gres/gpu=0", 1, "Jobs without a GPU, left out: 1 (first in line 3)"),
-    "GPUs in parts": ("gres/gpu=4 => gres/gpu=0.5", 1, "GPUs are no whole number, left out: 1 (first in line 3, "),
-    "resources in words": ("cpu=8,gres/gpu=4 => four gpus", 1, "resources are no list of name=amount, left out: 1"),
+    "GPUs in parts": ("gres/gpu=4 => gres/gpu=0.5", 1, "number of GPUs is not whole, left out: 1 (first in line 3, "),
+    "resources in words": ("cpu=8,gres/gpu=4 => four gpus", 1, "resources are not a list of name=amount, left out: 1"),
     "no state": ("COMPLETED => ", 2, "Jobs read: 2"),
     "a cut state": ("COMPLETED => CANCELLED+", 2, "Jobs read: 2"),
     "an unknown state": ("COMPLETED => VANISHED", 2, "Jobs read: 2"),
-    "runs": ("COMPLETED => RUNNING", 1, "Jobs that run or wait, left out: 1 (first in line 3)"),
+    "runs": ("COMPLETED => RUNNING", 1, "Jobs that are still running or waiting, left out: 1 (first in line 3)"),
     "NUL bytes in a name": ("ada => a\0da", 2, "bytes that are no text, shown as \ufffd: 1 (first in line 3)"),
-    "NUL bytes in a figure": ("7200 => 72\0" + "00", 1, "ElapsedRaw is no number, left out: 1"),
+    "NUL bytes in a figure": ("7200 => 72\0" + "00", 1, "ElapsedRaw is not a number, left out: 1"),
     "a hostile name": ("ada => <script>alert(1)</script>\x1b[31m" + 300 * "x", 2, "Jobs read: 2"),
-    "no order of time": ("T10:00 => T09:00", 2, "Jobs that came before the one above them: 1"),
+    "no order of time": ("T10:00 => T09:00", 2, "Jobs submitted before the one above them: 1"),
 }
 """Of a good row, ``old => new``, how many jobs are left, and what is said."""
 ROWS = {name: Case(slurm(change), left, said) for name, (change, left, said) in CHANGES.items()} | {
@@ -102,20 +106,22 @@ ROWS = {name: Case(slurm(change), left, said) for name, (change, left, said) in 
     "noise": Case(bytes(range(256)), None, "found bytes that are no text, allowed: text, as it is or packed by gzip"),
     "a compressed file": Case(b"PK\x03\x04\x14\x00\x00\x00\x08\x00" * 9, None, "found bytes that are no text"),
     "no GPU anywhere": Case(slurm().replace("gres/gpu", "gres/craynetwork"), None, "Jobs without a GPU, left out: 1"),
-    "all rows damaged": Case(slurm().replace("T12:30", "T99:30"), None, "End is no time, left out: 1 (first in line 2"),
+    "all rows damaged": Case(
+        slurm().replace("T12:30", "T99:30"), None, "End is not a time, left out: 1 (first in line 2"
+    ),
 }
 
 TABLE = "i,t,s,e,d,g\na,0,10,70,60,2\n"
 CELLS = {
     "GPUs in parts": Case(TABLE + "b,0,10,70,60,0.5\n", 2, "Jobs read: 2"),
-    "thousands in quotes": Case(TABLE + 'b,0,10,"1,070",60,2\n', 1, "e is no time, left out: 1 (first in line 3, "),
-    "GPUs missing": Case(TABLE + "b,0,10,70,60,\n", 1, "do not say how many GPUs, left out: 1 (first in line 3)"),
+    "thousands in quotes": Case(TABLE + 'b,0,10,"1,070",60,2\n', 1, "e is not a time, left out: 1 (first in line 3, "),
+    "GPUs missing": Case(TABLE + "b,0,10,70,60,\n", 1, "without a number of GPUs, left out: 1 (first in line 3)"),
     "a decimal comma": Case(
-        TABLE.replace(",", ";") + "b;0;10;70;60,5;2\n", 1, 'd is no number, left out: 1 (first in line 3, "60,5")'
+        TABLE.replace(",", ";") + "b;0;10;70;60,5;2\n", 1, 'd is not a number, left out: 1 (first in line 3, "60,5")'
     ),
     "no id": Case(TABLE + ",5,10,70,60,2\n", 2, "Jobs read: 2"),
     "dates among numbers": Case(TABLE + "b,2024-05-01,10,70,60,2\n", 1, "t is a date among numbers, left out: 1"),
-    "times before 0": Case(TABLE + "b,-50,10,70,60,2\n", 2, "Jobs that came before the one above them: 1"),
+    "times before 0": Case(TABLE + "b,-50,10,70,60,2\n", 2, "Jobs submitted before the one above them: 1"),
     "columns of another file": Case("x,y\n1,2\n", None, "line 1: found "),
 }
 

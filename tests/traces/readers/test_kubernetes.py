@@ -132,7 +132,7 @@ def test_a_workload(version: str, tmp_path: Path) -> None:
             **{"priority": 100.0, "partition": "cq", "qos": "100"},
         ),
     )
-    assert queue.dated and "namespaces" in queue.audit[1]
+    assert queue.dated and "Namespaces" in queue.audit[1]
 
 
 def test_a_list_of_one_kind_and_a_single_object(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_list_of_one_kind_and_a_single_object(tmp_path: Path) -> None:
     path.write_text(json.dumps({"kind": "WorkloadList", "items": items}))
     audit = read_kueue(path).audit
     assert 'Objects that are no Workload of kueue.x-k8s.io, left out: 2 (first in object 2, "Pod").' in audit
-    assert any(each.startswith("Duplicates, rows that say the same of a job again, left out: 1") for each in audit)
+    assert any(each.startswith("Duplicate rows of a job, left out: 1") for each in audit)
 
 
 def test_partial_admission(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_workloads_that_run_and_wait(tmp_path: Path) -> None:
         ("Evicted", None, None),
         ("Pending", None, None),
     ]
-    with pytest.raises(InputError, match=r"found no job that held GPUs and has ended.*run or wait, left out: 4"):
+    with pytest.raises(InputError, match=r"found no job that held GPUs and has ended.*running or waiting, left out: 4"):
         read_kueue(path)
 
 
@@ -249,10 +249,8 @@ def test_finished_workloads_whose_admission_was_cleared(tmp_path: Path) -> None:
     items = [workload(str(count), status={"conditions": each}) for count, each in enumerate((ready, gone, never))]
     queue = read_kueue(listing(tmp_path, *items))
     assert [(job.id, job.start_s, job.duration_s) for job in queue.jobs] == [("team-a/0", NOON_S + 720, 1680.0)]
-    assert (
-        "Finished workloads that no longer say when they were admitted, left out: 1 (first in object 2)." in queue.audit
-    )
-    assert "Jobs that ended without having run, left out: 1 (first in object 3)." in queue.audit
+    assert "Finished workloads without an admission time, left out: 1 (first in object 2)." in queue.audit
+    assert "Jobs that ended without running, left out: 1 (first in object 3)." in queue.audit
 
 
 def test_workloads_that_were_evicted_before(tmp_path: Path) -> None:
@@ -267,21 +265,21 @@ def test_workloads_that_were_evicted_before(tmp_path: Path) -> None:
     ("damage", "reason"),
     [
         ({"metadata": {"namespace": "a"}}, "Objects without a name"),
-        ({"metadata": {"name": "x", "creationTimestamp": 5}}, "Objects whose metadata.creationTimestamp is no text"),
-        ({"metadata": {"name": "x", "creationTimestamp": "soon"}}, "Entries whose creationTimestamp is no time"),
-        ({"metadata": {"name": "x"}}, "Jobs that do not say when they came"),
-        ({"spec": {"podSets": "two"}}, "Objects whose spec.podSets is no list"),
-        ({"spec": {"podSets": [pods(-1, "1")]}}, "Objects whose count is no count"),
+        ({"metadata": {"name": "x", "creationTimestamp": 5}}, "Objects whose metadata.creationTimestamp is not text"),
+        ({"metadata": {"name": "x", "creationTimestamp": "soon"}}, "Entries whose creationTimestamp is not a time"),
+        ({"metadata": {"name": "x"}}, "Jobs without a submission time"),
+        ({"spec": {"podSets": "two"}}, "Objects whose spec.podSets is not a list"),
+        ({"spec": {"podSets": [pods(-1, "1")]}}, "Objects whose count is not a count"),
         ({"spec": {"podSets": [pods(1, "four")]}}, "Objects with a quantity that cannot be read"),
         ({"spec": {"podSets": [pods(1, "-1")]}}, "Objects with a quantity below 0"),
         ({"spec": {"podSets": [pods(10**9, "9")]}}, "Entries with an impossible number of GPUs"),
         ({"spec": {"podSets": []}}, "Jobs without a GPU"),
-        ({"spec": {"priority": "high"}}, "Objects whose spec.priority is no integer"),
+        ({"spec": {"priority": "high"}}, "Objects whose spec.priority is not an integer"),
         (
             {"status": {"conditions": [condition("Admitted", 50), condition("Finished", 40)]}},
             "Jobs that end before they start",
         ),
-        ({"status": {"conditions": {}}}, "Objects whose status.conditions is no list"),
+        ({"status": {"conditions": {}}}, "Objects whose status.conditions is not a list"),
     ],
 )
 def test_damaged_workloads(damage: dict[str, Any], reason: str, tmp_path: Path) -> None:
@@ -375,8 +373,8 @@ def test_phases(tmp_path: Path) -> None:
     ]
     queue = read_volcano(listing(tmp_path, *items))
     assert [each.id for each in queue.jobs] == ["ml/Failed", "ml/Aborted", "ml/Terminated"]
-    assert "Jobs that ended without having run, left out: 1 (first in object 4)." in queue.audit
-    assert "Jobs that run or wait, left out: 3 (first in object 5)." in queue.audit
+    assert "Jobs that ended without running, left out: 1 (first in object 4)." in queue.audit
+    assert "Jobs that are still running or waiting, left out: 3 (first in object 5)." in queue.audit
     jobs = read_volcano(listing(tmp_path, *items), ended_only=False, states={"Running", "Pending"}).jobs
     assert [(each.id, each.state, each.start_s) for each in jobs] == [
         ("ml/runs", "Running", NOON_S + 600),
@@ -390,7 +388,7 @@ def test_restarted_jobs(tmp_path: Path) -> None:
     stands = status("Completed", 50, ("Running", 10), ("Restarting", 20), ("Running", 30), ("Completed", 50))
     queue = read_volcano(listing(tmp_path, job(stands=stands)))
     assert queue.jobs[0].duration_s == 1200.0
-    assert "Jobs that were restarted, of which the last time counts: 1 (first in object 1)." in queue.audit
+    assert "Jobs that were restarted, counted from the last start: 1 (first in object 1)." in queue.audit
 
 
 def test_old_versions_without_conditions(tmp_path: Path) -> None:
@@ -399,7 +397,7 @@ def test_old_versions_without_conditions(tmp_path: Path) -> None:
     older = {"state": {"phase": "Completed"}, "runningDuration": "20m0s"}
     queue = read_volcano(listing(tmp_path, job("a", stands=old), job("b", stands=older)))
     assert [(each.start_s, each.duration_s) for each in queue.jobs] == [(NOON_S, 3000.0), (NOON_S, 1200.0)]
-    said = "Jobs that do not say when they started, taken to start when they came: 2 (first in object 1)."
+    said = "Jobs without a start, assumed to start at their submission: 2 (first in object 1)."
     assert said in queue.audit
 
 

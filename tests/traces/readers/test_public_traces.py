@@ -45,14 +45,14 @@ def test_pods(tmp_path: Path) -> None:
     assert not queue.dated and queue.nodes == ()
     assert queue.audit[1:4] == (
         "Jobs without a GPU, left out: 1 (first in line 4).",
-        "Jobs that ended without having run, left out: 1 (first in line 5).",
-        "Jobs that run or wait, left out: 1 (first in line 7).",
+        "Jobs that ended without running, left out: 1 (first in line 5).",
+        "Jobs that are still running or waiting, left out: 1 (first in line 7).",
     )
     assert [job.end_s for job in read_openb(path, ended_only=False).jobs][-1] is None
 
 
 def test_nodes(tmp_path: Path) -> None:
-    """Those beside the file, or those that are given; what is no list of nodes is refused."""
+    """Those beside the file, or those that are given; what is not a list of nodes is refused."""
     path = pods(tmp_path, "p0,6000,12288,1,460,,LS,Succeeded,100,900,150")
     assert any("openb_node_list_gpu_node.csv is not beside" in each for each in read_openb(path).audit)
     listed = tmp_path / "other.csv"
@@ -76,7 +76,7 @@ def test_nodes(tmp_path: Path) -> None:
     [
         ("p1,1,1,1,0,,LS,Failed,100,900,150", "Entries whose gpu_milli is not above 0 and at most 1000"),
         ("p1,1,1,1,1500,,LS,Failed,100,900,150", "Entries whose gpu_milli is not above 0 and at most 1000"),
-        ("p1,1,1,one,1000,,LS,Failed,100,900,150", "Entries whose num_gpu is no number"),
+        ("p1,1,1,one,1000,,LS,Failed,100,900,150", "Entries whose num_gpu is not a number"),
         (",1,1,1,1000,,LS,Failed,100,900,150", "Entries without a name"),
     ],
 )
@@ -165,12 +165,12 @@ def test_the_real_machines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("z,w,1.0,Terminated,soon,400,1,1,100,T4", "Entries whose start_time is no time"),
-        ("z,w,two,Terminated,1,400,1,1,100,T4", "Entries whose inst_num is no number"),
-        ("z,w,-1,Terminated,1,400,1,1,100,T4", "Tasks with less than no instances or GPUs"),
+        ("z,w,1.0,Terminated,soon,400,1,1,100,T4", "Entries whose start_time is not a time"),
+        ("z,w,two,Terminated,1,400,1,1,100,T4", "Entries whose inst_num is not a number"),
+        ("z,w,-1,Terminated,1,400,1,1,100,T4", "Tasks with a negative number of instances or GPUs"),
         ("z,w,1e9,Terminated,1,400,1,1,100,T4", "Jobs with an impossible number of GPUs"),
         (",w,1.0,Terminated,1,400,1,1,100,T4", "Entries without a job_name"),
-        ("z,w,1.0,Failed,5,,1,1,100,T4", "Jobs that started and say neither end nor duration"),
+        ("z,w,1.0,Failed,5,,1,1,100,T4", "Jobs with a start but neither end nor duration"),
     ],
 )
 def test_damaged_tasks(row: str, reason: str, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_times_in_the_table_of_jobs_that_cannot_be_read(tmp_path: Path) -> None:
         table(tmp_path, "t.csv", TASKS[:2]), jobs=table(tmp_path, "j.csv", ("a,i1,u1,Terminated,?,400.0", "b"))
     )
     assert (queue.jobs[0].submit_s, queue.jobs[0].user) == (110.0, "u1")
-    unread = "In j.csv: Jobs whose start_time cannot be read, taken to come when they start: 1"
+    unread = "In j.csv: Jobs whose start_time cannot be read, assumed to be submitted at their start: 1"
     assert any(unread in each for each in queue.audit)
     assert "In j.csv: Rows with other than 6 cells, left out: 1 (first in line 2)." in queue.audit
 
@@ -194,7 +194,7 @@ def test_tasks_without_an_end(tmp_path: Path) -> None:
     """The others count, and this is said."""
     queue = read_pai(table(tmp_path, "t.csv", (TASKS[1], "a,ps,1.0,Failed,110.0,,600.0,29.3,,")))
     assert queue.jobs[0].end_s == 400.0
-    assert any("tasks that do not say when they ended" in each for each in queue.audit)
+    assert any("tasks without an end" in each for each in queue.audit)
 
 
 DAY = "2017-10-07"
@@ -237,7 +237,7 @@ def test_a_job(tmp_path: Path) -> None:
             **{"nodes": ("m412", "m9"), "state": "Pass", "line": 1},
         ),
     )
-    assert "Jobs with several attempts, of which the last counts: 1 (first in object 1)." in queue.audit
+    assert "Jobs with several attempts, counted by the last: 1 (first in object 1)." in queue.audit
     assert any("no time zone" in each for each in queue.audit) and queue.dated
 
 
@@ -255,11 +255,11 @@ def test_jobs_without_whole_attempts(tmp_path: Path) -> None:
     queue = read_philly_raw(path)
     assert [each.id for each in queue.jobs] == ["good"]
     for said in (
-        "Jobs that were never given a GPU, left out: 1 (first in object 1).",
-        "Jobs whose last attempt does not say when it started, left out: 1 (first in object 3).",
-        "Jobs that run or wait, left out: 1 (first in object 2).",
-        "Jobs that do not say when they came, left out: 1 (first in object 4).",
-        "Objects whose jobid is no text, left out: 1 (first in object 6, 5).",
+        "Jobs that never got a GPU, left out: 1 (first in object 1).",
+        "Jobs whose last attempt has no start, left out: 1 (first in object 3).",
+        "Jobs that are still running or waiting, left out: 1 (first in object 2).",
+        "Jobs without a submission time, left out: 1 (first in object 4).",
+        "Objects whose jobid is not text, left out: 1 (first in object 6, 5).",
     ):
         assert said in queue.audit, queue.audit
     assert [each.id for each in read_philly_raw(path, ended_only=False).jobs] == ["runs", "good"]

@@ -47,7 +47,7 @@ def test_a_job(tmp_path: Path) -> None:
     assert queue.source == "slurm" and queue.dated and queue.latest_s == SUBMIT_S + 9000
     assert queue.audit == (
         "Jobs read: 1.",
-        "The times have no time zone and are taken as they are, daylight saving included.",
+        "The times have no time zone and are used as they are, daylight saving included.",
     )
 
 
@@ -115,7 +115,7 @@ def test_states_of_jobs_that_ended(tmp_path: Path) -> None:
     assert [job.state for job in read(tmp_path, *rows).jobs] == [*words, "CANCELLED"]
     queue = read_slurm(dump(tmp_path, *rows), states={"completed", "CANCELLED"})
     assert [job.id for job in queue.jobs] == ["0", "2", "8"]
-    assert "Jobs in state FAILED, left out as asked: 1 (first in line 3)." in queue.audit
+    assert "Jobs in state FAILED, left out as requested: 1 (first in line 3)." in queue.audit
 
 
 def test_running_and_waiting_jobs(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_running_and_waiting_jobs(tmp_path: Path) -> None:
     ]
     queue = read(tmp_path, *rows)
     assert [job.id for job in queue.jobs] == ["1"]
-    assert "Jobs that run or wait, left out: 4 (first in line 3)." in queue.audit
+    assert "Jobs that are still running or waiting, left out: 4 (first in line 3)." in queue.audit
     jobs = read(tmp_path, *rows, ended_only=False).jobs
     assert [(job.id, job.gpus, job.start_s, job.end_s, job.duration_s) for job in jobs] == [
         ("1", 8, SUBMIT_S + 1800, SUBMIT_S + 9000, 7200.0),
@@ -146,14 +146,14 @@ def test_jobs_that_never_ran(tmp_path: Path) -> None:
     older = row(JobIDRaw="2", State="CANCELLED by 7", Start=END, ElapsedRaw="0", AllocTRES="")
     queue = read(tmp_path, newer, older, row(JobIDRaw="3"))
     assert [job.id for job in queue.jobs] == ["3"]
-    assert queue.audit[1:-1] == ("Jobs that ended without having run, left out: 2 (first in line 2).",)
+    assert queue.audit[1:-1] == ("Jobs that ended without running, left out: 2 (first in line 2).",)
 
 
 def test_resources_that_were_not_recorded(tmp_path: Path) -> None:
     """A job that ran and does not say what it got is taken to have got what it asked for; said so."""
     queue = read(tmp_path, row(AllocTRES=""))
     assert queue.jobs[0].gpus == 8
-    said = "Jobs that do not say what they were given, taken to have got what they asked for: 1 (first in line 2)."
+    said = "Jobs without an allocation, assumed to have got what they requested: 1 (first in line 2)."
     assert said in queue.audit
     with pytest.raises(InputError, match=r"found no job that held GPUs .*Jobs without a GPU, left out: 1"):
         read(tmp_path, row(AllocTRES="cpu=4,mem=1G"))  # it asked for GPUs and ran without
@@ -191,7 +191,7 @@ def test_shared_gpus_of_unknown_parts(tmp_path: Path) -> None:
     queue = read(tmp_path, row(), *shared)
     assert [job.id for job in queue.jobs] == ["17"]
     assert (
-        "Jobs on shared GPUs of which the log does not say how large a part they held, left out and not counted: 2 (first in "
+        "Jobs on shared GPUs whose share the log does not state, left out and not counted: 2 (first in "
         'line 3, "gres/shard=4").'
     ) in queue.audit
 
@@ -201,7 +201,7 @@ def test_components_of_heterogeneous_jobs(tmp_path: Path) -> None:
     header = COLUMNS.replace("JobIDRaw", "JobIDRaw|JobID")
     queue = read_slurm(dump(tmp_path, row(JobIDRaw="123|123+0"), row(JobIDRaw="124|123+1"), header=header))
     assert [job.id for job in queue.jobs] == ["123", "124"]
-    assert "Components of heterogeneous jobs, taken as jobs of their own: 2 (first in line 2)." in queue.audit
+    assert "Components of heterogeneous jobs, counted as jobs of their own: 2 (first in line 2)." in queue.audit
 
 
 def test_requeued_jobs(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_requeued_jobs(tmp_path: Path) -> None:
             ("18", "COMPLETED", 7200.0),
         ]
         assert any(
-            each.startswith("Earlier attempts of a job, of which the last counts, left out: 1") for each in queue.audit
+            each.startswith("Earlier attempts of a job, left out, as its last one counts: 1") for each in queue.audit
         )
     running = row(State="RUNNING", Submit="2024-05-01T13:00:00", Start="2024-05-01T13:00:00", End="Unknown")
     assert [job.id for job in read(tmp_path, first, running, row(JobIDRaw="18")).jobs] == ["18"]
@@ -267,7 +267,7 @@ def test_jobs_over_the_change_of_clocks(tmp_path: Path) -> None:
     assert [job.length_s for job in queue.jobs] == [2400.0, 7200.0] * 16
     assert all(job.end_s == (job.start_s or 0) + job.length_s and job.start_s == job.submit_s for job in queue.jobs)
     # 40 minutes from 2:30 and 2:45 summer time on end at 2:10 and 2:25
-    said = "as where clocks go back, whose stated duration is believed: 2 (first in line 14, 2400.0)."
+    said = "as when clocks go back), whose stated duration is used: 2 (first in line 14, 2400.0)."
     assert any(each.endswith(said) for each in queue.audit)
 
 
@@ -284,7 +284,7 @@ def test_local_times_of_a_zone(tmp_path: Path) -> None:
     for index, (times, expected) in enumerate(zip(found, fits, strict=True)):
         assert times == (tuple(each - 3600 for each in expected) if index in twice else expected)
     assert any(
-        each.startswith("Times without a time zone are taken as those of Europe/Berlin; ") for each in queue.audit
+        each.startswith("Times without a time zone are read as those of Europe/Berlin; ") for each in queue.audit
     )
 
 
@@ -333,7 +333,7 @@ def test_lists_of_nodes_that_cannot_be_read(tmp_path: Path) -> None:
     header = f"{COLUMNS}|NodeList"
     queue = read_slurm(dump(tmp_path, f"{row()}|node[01-", f"{row(JobIDRaw='18')}|None assigned", header=header))
     assert [job.nodes for job in queue.jobs] == [(), ()]
-    assert 'Lists of nodes that cannot be read, taken as not said: 1 (first in line 2, "node[01-").' in queue.audit
+    assert 'Lists of nodes that cannot be read, treated as missing: 1 (first in line 2, "node[01-").' in queue.audit
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_pools_have_the_nodes_of_their_partitions(tmp_path: Path) -> None:
     )
     nodes = str(written(tmp_path / "nodes", A0, A1, C0, H0, H1))
     queue = read_queue("slurm", str(log), nodes=nodes)
-    assert "Nodes that are down or drained and on which no job ran, left out: 1." in queue.audit
+    assert "Nodes that are down or drained and ran no job, left out: 1." in queue.audit
     pools = pools_of(queue)
     assert {name: [(node.id, node.gpus) for node in pool.nodes] for name, pool in pools.items()} == {
         "a+debug": [("a0", 4), ("a1", 5)],
