@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -43,20 +43,6 @@ BASELINE = CellLimits(time_s=60.0, nodes=1000)
 """Limits of a baseline on an instance: in nodes, so that those that go on improving end alike everywhere."""
 TIME_LIMIT_S = 10.0
 """Seconds that a method has for an instance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A method's answer to an instance: its status, checked objective, seconds, and words on what was wrong with it.
-
-    It has no bound, so that only a proven optimum is a reference.
-    """
-
-    status: str
-    objective: float | None = None
-    time_s: float = 0.0
-    message: str = ""
-    bound: None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,7 +194,7 @@ class Judge:
             fmean(ratios) if ratios else None,
             max(ratios, default=None),
             baselines,
-            sum(answer.time_s for answer in answers.values()),
+            sum(answer.time_s or 0.0 for answer in answers.values()),
             () if self._held_out else tuple(_feedback(answers, verdicts)),
             unproven,
         )
@@ -251,7 +237,7 @@ class Judge:
 
     def _run(
         self, methods: Sequence[tuple[PlannedMethod, CellLimits]], instances: Sequence[InstanceFile], workers: int = 1
-    ) -> dict[str, dict[str, Answer]]:
+    ) -> dict[str, dict[str, Outcome]]:
         """Run methods within their limits in contained processes; return answers, checked here, by method and instance."""
         cells: dict[str, tuple[InstanceFile, Cell]] = {}
         for instance in instances:
@@ -259,12 +245,12 @@ class Judge:
             for method, limits in methods:
                 key = key_of(recipe, method, self._seed, limits)
                 cells[key] = instance, Cell(key, recipe, method, self._seed, limits)
-        answers: dict[str, dict[str, Answer]] = {method.label: {} for method, _ in methods}
+        answers: dict[str, dict[str, Outcome]] = {method.label: {} for method, _ in methods}
         ended = 0
         with closing(local.run((cell for _, cell in cells.values()), workers, os.getcwd())) as arriving:
             for outcome in (each for outcomes in arriving for each in outcomes):
                 instance, cell = cells[outcome.key]
-                answers[cell.method.label][instance.name] = _answer(self._family, instance, outcome)
+                answers[cell.method.label][instance.name] = _checked(self._family, instance, outcome)
                 ended += 1
                 self._progress(f"{cell.method.label}, {ended:,} of {several(len(cells), 'run')}")
         return answers
@@ -336,23 +322,23 @@ def _from_file(family: AnyFamily, path: str) -> list[InstanceFile]:
     return list({each.name: each for each in found}.values())
 
 
-def _answer(family: AnyFamily, instance: InstanceFile, outcome: Outcome) -> Answer:
-    """Read and check an answer anew: of an outcome only its solution is believed."""
-    time_s = outcome.time_s or 0.0
+def _checked(family: AnyFamily, instance: InstanceFile, outcome: Outcome) -> Outcome:
+    """Read and check an answer anew: of an outcome only its solution is believed; no bound, so that only optima are references."""
+    bare = replace(outcome, objective=None, bound=None, solution=None, certificate=None)
     if outcome.solution is None:
-        return Answer(outcome.status, None, time_s, outcome.message)
+        return bare
     try:
         text = outcome.solution
         solution = family.read_solution(json.loads(text) if isinstance(text, bytes) else text, instance)
         broken = family.check(instance, solution)
     except InputError as error:
-        return Answer("error", None, time_s, str(error))
+        return replace(bare, status="error", message=str(error))
     if broken:
-        return Answer("rejected", None, time_s, f"breaks {broken[0]}")
-    return Answer(outcome.status, family.objective(instance, solution), time_s, outcome.message)
+        return replace(bare, status="rejected", message=f"breaks {broken[0]}")
+    return replace(bare, objective=family.objective(instance, solution))
 
 
-def _against(references: Mapping[str, Reference], answers: Mapping[str, Answer]) -> dict[str, Verdict]:
+def _against(references: Mapping[str, Reference], answers: Mapping[str, Outcome]) -> dict[str, Verdict]:
     """Compare answers with the optima."""
     verdicts = {name: verdict(answers[name].objective, found) for name, found in references.items()}
     for name, found in verdicts.items():
@@ -369,7 +355,7 @@ def _mean(verdicts: Mapping[str, Verdict]) -> float:
     return fmean(1 / found.ratio if found.ratio is not None else 0.0 for found in verdicts.values())
 
 
-def _feedback(answers: Mapping[str, Answer], verdicts: Mapping[str, Verdict]) -> Iterator[str]:
+def _feedback(answers: Mapping[str, Outcome], verdicts: Mapping[str, Verdict]) -> Iterator[str]:
     """Say for each instance, the worst first, what was answered and what was possible."""
     for name in sorted(verdicts, key=lambda each: (-(verdicts[each].ratio or float("inf")), each)):
         answer, found = answers[name], verdicts[name]

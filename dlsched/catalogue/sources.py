@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dlsched.catalogue.families import Option, by_name, load
+from dlsched.catalogue.families import Option, Value, by_name, load
 
 if TYPE_CHECKING:
     from dlsched.core.instance import InstanceFile
@@ -27,23 +27,15 @@ _TOLD = ("srpt_mapping", "elastic_stream", *_MOMENTARY)
 """Those whose jobs change their size as they run; those that may take users at their word."""
 
 _GROUPS = {"any": _ANY, "lasting": _LASTING, "momentary": _MOMENTARY, "sized": _SIZED, "told": _TOLD}
+_KINDS: Mapping[str, type[Value]] = {"int": int, "float": float, "str": str, "bool": bool}
 
 
 def _option(
-    name: str,
-    kind: str,
-    words: str,
-    metavar: str = "",
-    of: str = "",
-    argument: str = "",
-    choices: Sequence[str] = (),
-    alone: str = "",
-    makes: Sequence[str] = (),
+    name: str, kind: str, metavar: str = "", choices: Sequence[str] = (), makes: Sequence[str] = (), **texts: str
 ) -> Option:
     """An option as ``sources.json`` has it: its type by name, and families by the name of their group."""
     families = tuple(family for group in makes for family in _GROUPS.get(group, (group,)))
-    kind_of_value = {"int": int, "float": float, "str": str, "bool": bool}[kind]
-    return Option(name, kind_of_value, metavar, words, of, argument, tuple(choices), alone=alone, makes=families)
+    return Option(name, _KINDS[kind], metavar, choices=tuple(choices), makes=families, **texts)
 
 
 _STATED = json.loads(Path(__file__).with_name("sources.json").read_text(encoding="utf-8"))
@@ -72,34 +64,28 @@ _GANG_TRACE = ("gpus", "from_", "to")
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """What reads a source as a queue, a target, and the options of its own."""
-
-    target: str
-    options: tuple[str, ...] = ()
-
-    @property
-    def read(self) -> "Callable[..., Queue]":
-        """The function that reads a file."""
-        read: Callable[..., Queue] = load(self.target)
-        return read
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
     """A kind of file that ``dlsched import`` reads: its name on the command line, and what it is.
 
-    ``reader``: reads it as a queue. ``importer``, ``options``, ``family``: the target of its own importer, its options, and the
-    family of its instances; empty: it is only read as a queue. ``times``: target of the times of a trace that has one.
+    ``reader``, ``reader_options``: the target of what reads it as a queue, and the options of that; empty: it is not read so.
+    ``importer``, ``options``, ``family``: the target of its own importer, its options, and the family of its instances; empty: it is
+    only read as a queue. ``times``: target of the times of a trace that has one.
     """
 
     name: str
     words: str
-    reader: Reader | None = None
+    reader: str = ""
+    reader_options: tuple[str, ...] = ()
     importer: str = ""
     options: tuple[str, ...] = ()
     family: str = ""
     times: str = ""
+
+    @property
+    def read(self) -> "Callable[..., Queue]":
+        """The function that reads a file as a queue."""
+        read: Callable[..., Queue] = load(self.reader)
+        return read
 
     @property
     def build(self) -> "Callable[..., tuple[InstanceFile, list[str]]] | None":
@@ -113,21 +99,21 @@ class Source:
 
     def queued(self, family: object) -> bool:
         """Whether an instance of that family, None: of none in particular, is made of the file's queue."""
-        return self.reader is not None and (not self.importer or family not in (None, self.family))
+        return bool(self.reader) and (not self.importer or family not in (None, self.family))
 
     @property
     def timed(self) -> bool:
         """Whether it has times, by which it can be cut into windows."""
-        return bool(self.times) or self.reader is not None
+        return bool(self.times or self.reader)
 
     @property
     def reading(self) -> tuple[str, ...]:
         """Options with which it is read as a queue."""
-        return () if self.reader is None else ("states", "slices", *self.reader.options)
+        return ("states", "slices", *self.reader_options) if self.reader else ()
 
     def takes(self, family: object) -> tuple[str, ...]:
         """Options that it takes for an instance of that family, as Python has them."""
-        if self.reader is None:
+        if not self.reader:
             return self.options
         if not self.queued(family):
             return (*self.options, "family")
@@ -135,11 +121,13 @@ class Source:
 
 
 def _speeds(name: str, words: str, importer: str) -> Source:
-    return Source(name, words, None, f"dlsched.traces.speedups:{importer}", _SPEEDS, "ring_allocation")
+    return Source(
+        name, words, importer=f"dlsched.traces.speedups:{importer}", options=_SPEEDS, family="ring_allocation"
+    )
 
 
 def _queue(name: str, words: str, target: str, *options: str) -> Source:
-    return Source(name, words, Reader(f"dlsched.traces.readers.{target}", options))
+    return Source(name, words, f"dlsched.traces.readers.{target}", options)
 
 
 _ALL = (
@@ -149,47 +137,46 @@ _ALL = (
     Source(
         "philly",
         "philly_jobs.csv of AdaptDL: jobs of Microsoft's Philly cluster",
-        Reader("dlsched.traces.readers.columns:read_philly"),
-        "dlsched.traces.makers.elastic_stream:import_philly",
-        (*_TRACE, "max_gpus"),
-        "elastic_stream",
-        "dlsched.traces.readers.simulators:PHILLY",
+        reader="dlsched.traces.readers.columns:read_philly",
+        importer="dlsched.traces.makers.elastic_stream:import_philly",
+        options=(*_TRACE, "max_gpus"),
+        family="elastic_stream",
+        times="dlsched.traces.readers.simulators:PHILLY",
     ),
     Source(
         "gavel",
         "a job trace of Gavel (.trace)",
-        Reader("dlsched.traces.readers.simulators:gavel_queue", ("gpu_type",)),
-        "dlsched.traces.makers.elastic_stream:import_gavel",
-        (*_TRACE, "gpu_type"),
-        "elastic_stream",
-        "dlsched.traces.readers.simulators:GAVEL",
+        reader="dlsched.traces.readers.simulators:gavel_queue",
+        reader_options=("gpu_type",),
+        importer="dlsched.traces.makers.elastic_stream:import_gavel",
+        options=(*_TRACE, "gpu_type"),
+        family="elastic_stream",
+        times="dlsched.traces.readers.simulators:GAVEL",
     ),
     Source(
         "philly-gangs",
         "philly_jobs.csv of AdaptDL, as gangs",
-        None,
-        "dlsched.traces.makers.srpt_mapping:import_philly_gangs",
-        _GANG_TRACE,
-        "srpt_mapping",
-        "dlsched.traces.readers.simulators:PHILLY",
+        importer="dlsched.traces.makers.srpt_mapping:import_philly_gangs",
+        options=_GANG_TRACE,
+        family="srpt_mapping",
+        times="dlsched.traces.readers.simulators:PHILLY",
     ),
     Source(
         "gavel-gangs",
         "a job trace of Gavel (.trace), as gangs",
-        None,
-        "dlsched.traces.makers.srpt_mapping:import_gavel_gangs",
-        _GANG_TRACE,
-        "srpt_mapping",
-        "dlsched.traces.readers.simulators:GAVEL",
+        importer="dlsched.traces.makers.srpt_mapping:import_gavel_gangs",
+        options=_GANG_TRACE,
+        family="srpt_mapping",
+        times="dlsched.traces.readers.simulators:GAVEL",
     ),
     Source(
         "tiresias",
         "tiresias_60_jobs.csv of Tiresias, as gangs",
-        Reader("dlsched.traces.readers.simulators:tiresias_queue"),
-        "dlsched.traces.makers.srpt_mapping:import_tiresias",
-        _GANG_TRACE,
-        "srpt_mapping",
-        "dlsched.traces.readers.simulators:TIRESIAS",
+        reader="dlsched.traces.readers.simulators:tiresias_queue",
+        importer="dlsched.traces.makers.srpt_mapping:import_tiresias",
+        options=_GANG_TRACE,
+        family="srpt_mapping",
+        times="dlsched.traces.readers.simulators:TIRESIAS",
     ),
     _queue("slurm", "sacct -aXP with a header: jobs of Slurm", "slurm:read_slurm", "delimiter", "time_zone", "nodes"),
     _queue("kueue", "kubectl get workloads -A -o json: workloads of Kueue", "quotas:read_kueue", "gpu_resource"),
@@ -210,5 +197,5 @@ SOURCES: Mapping[str, Source] = {source.name: source for source in _ALL}
 READING = tuple(dict.fromkeys(name for source in _ALL for name in source.reading))
 """Options with which any source is read as a queue, as Python has them."""
 
-QUEUES = tuple(source.name for source in _ALL if source.reader is not None)
+QUEUES = tuple(source.name for source in _ALL if source.reader)
 """Those that are read as queues, as ``dlsched whatif`` does."""

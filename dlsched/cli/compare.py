@@ -12,16 +12,7 @@ import typer
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, Threads, names_in
 from dlsched.cli.output import print_json, print_table, progress_line
-from dlsched.comparison.comparison import (
-    FIELDS,
-    axis_of,
-    data_of,
-    figures_of,
-    labels_of,
-    points_of,
-    remarks_of,
-    tables_of,
-)
+from dlsched.comparison.comparison import FIELDS, Comparison, axis_of, data_of, figures_of, labels_of, points_of
 from dlsched.comparison.rows import Compared, methods_of, owners_of, rows_of, stray_row
 from dlsched.core.display import csv_text
 from dlsched.core.errors import InputError, UsageError
@@ -74,18 +65,18 @@ def run(
     rows, interrupted = rows_of(instances, by_family, claims, limits, watch=progress_line)
     strays = [path for path, claim in claims.items() if instances and not owners_of(claim, instances)]
     rows += [stray_row(path, claims[path]) for path in strays]
-    _print(rows, instances, as_json, as_csv)
+    found = Comparison(tuple(rows), tuple(instances))
+    _print(found, as_json, as_csv)
     if plot is not None and rows:
         draw(rows, instances, plot, width)
-    wrong = list(dict.fromkeys(row.wrong for row in rows if row.wrong))
     for error in errors:
         print(f"dlsched: {error}", file=sys.stderr)
-    for sentence in (*wrong, *(stray_row(path, claims[path]).status for path in strays)):
+    for sentence in (*found.wrong, *(stray_row(path, claims[path]).status for path in strays)):
         print(f"dlsched: {printable(sentence)}", file=sys.stderr)
     if interrupted:
         print("dlsched: interrupted; the rows above are what was done", file=sys.stderr)
     unsaid = any(claims[path].result is None and claims[path].instance is None for path in strays)
-    return 7 if wrong else 3 if errors or (strays and not unsaid) else 2 if strays else 0
+    return 7 if found.wrong else 3 if errors or (strays and not unsaid) else 2 if strays else 0
 
 
 def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[InstanceFile], dict[str, Claim], list[str]]:
@@ -111,8 +102,8 @@ def _read_all(files: Sequence[str], solutions: Sequence[str]) -> tuple[list[Inst
     return instances, claims, errors
 
 
-def _print(rows: list[Compared], instances: Sequence[InstanceFile], as_json: bool, as_csv: bool) -> None:
-    data, figures = data_of(rows), figures_of(rows)
+def _print(found: Comparison, as_json: bool, as_csv: bool) -> None:
+    rows, data, figures = found.rows, data_of(found.rows), figures_of(found.rows)
     if as_json:
         print_json([entry | {"figures": dict(row.figures)} for entry, row in zip(data, rows, strict=True)])
     elif as_csv:
@@ -121,9 +112,9 @@ def _print(rows: list[Compared], instances: Sequence[InstanceFile], as_json: boo
         for entry, row in zip(data, rows, strict=True):
             writer.writerow({name: csv_text(value) for name, value in (entry | dict(row.figures)).items()})
     elif rows:
-        for table in tables_of(rows):
+        for table in found.tables:
             print_table(table.columns, table.rows, right=table.right, grouped=table.grouped)
-        for remark in remarks_of(instances):
+        for remark in found.remarks:
             print(printable(remark))
 
 

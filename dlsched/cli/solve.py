@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sized
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
@@ -32,16 +32,9 @@ from dlsched.core.messages import printable
 from dlsched.core.result import Result, Solution
 from dlsched.core.status import TerminationStatus
 from dlsched.families import FAMILIES, family_of, read, require_json, write
-from dlsched.results.disproof import disproof
+from dlsched.results.disproof import Answer, disproof
 from dlsched.solvers.outcome import require
 from dlsched.solving import method_named, on_engine, placed, solve
-
-if TYPE_CHECKING:
-    from dlsched.proofs.proof import Proof
-
-
-Answer: TypeAlias = "Result[Solution] | Proof"
-"""What states an objective and a bound."""
 
 _SHOWN = 20  # entries of a solution that the summary prints
 

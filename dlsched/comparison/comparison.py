@@ -88,17 +88,7 @@ def figures_of(rows: Sequence[Compared]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.figures))
 
 
-def tables_of(rows: Sequence[Compared]) -> list[Table]:
-    """Return the tables: the answers; their figures, if any; and a summary, if there are several instances."""
-    return [*details_of(rows), *([summary_of(rows)] if has_summary(rows) else [])]
-
-
-def has_summary(rows: Sequence[Compared]) -> bool:
-    """Whether the rows are of several instances."""
-    return len({row.index for row in rows if row.family}) > 1
-
-
-def details_of(rows: Sequence[Compared]) -> list[Table]:
+def _details(rows: Sequence[Compared]) -> list[Table]:
     """Return the tables of answers, and of their figures, if any."""
     columns = ("instance", "method", "status", "objective", "bound", "gap", "ratio", "time")
     tables = [Table(columns, tuple(map(_cells, rows)), columns[3:])]
@@ -113,27 +103,15 @@ def details_of(rows: Sequence[Compared]) -> list[Table]:
     return tables
 
 
-def remarks_of(instances: Sequence[InstanceFile]) -> list[str]:
-    """Say what the ratios of each family and objective are of."""
-    objectives = {
-        (one.family, objective.name): objective
-        for one in instances
-        for objective in [family_of(one).objective_for(one)]
-    }
-    several = Counter(family for family, _ in objectives)
-    return [
-        f"ratios of {family}{f', {name}' * (several[family] > 1)}: {objective.ratio_sentence()}"
-        for (family, name), objective in objectives.items()
-    ]
-
-
-def summary_of(rows: Sequence[Compared]) -> Table:
-    """One line a method of a family: on how many instances it answered, its ratios and gaps, and who wins."""
+def _summary(rows: Sequence[Compared]) -> list[Table]:
+    """One line a method of a family: on how many instances it answered, its ratios and gaps, and who wins; none of one instance."""
     from dlsched.study.figures.groups import FILES
     from dlsched.study.figures.summary import summarise
     from dlsched.study.figures.tables import HEADS, KEYS
     from dlsched.study.figures.tables import table as table_of_group
 
+    if len({row.index for row in rows if row.family}) < 2:
+        return []
     groups = summarise([_of_study(row) for row in rows if row.family])
     lines = []
     for group in groups:
@@ -162,7 +140,7 @@ def summary_of(rows: Sequence[Compared]) -> Table:
     omitted |= set() if any(group.uneven for group in groups) else {HEADS["shared"]}
     columns = [name for name in lines[0] if name not in omitted]
     texts_of_lines = [tuple(line[name] for name in columns) for line in lines]
-    return Table(columns, texts_of_lines, columns[columns.index("answers") :], grouped=len(groups) > 1)
+    return [Table(columns, texts_of_lines, columns[columns.index("answers") :], grouped=len(groups) > 1)]
 
 
 def _of_study(row: Compared) -> "StudyRow":
@@ -218,13 +196,22 @@ class Comparison:
     @property
     def tables(self) -> list[Table]:
         """The tables of texts: answers, further figures, and a summary of several instances."""
-        return tables_of(self.rows)
+        return [*_details(self.rows), *_summary(self.rows)]
 
     @property
     def remarks(self) -> list[str]:
-        """What readers of the tables should know."""
-        cut = ["interrupted; the rows are what was done"] if self.interrupted else []
-        return [*remarks_of(self.instances), *cut]
+        """What readers of the tables should know: what the ratios of each family and objective are of, and whether rows are missing."""
+        objectives = {
+            (one.family, objective.name): objective
+            for one in self.instances
+            for objective in [family_of(one).objective_for(one)]
+        }
+        several = Counter(family for family, _ in objectives)
+        ratios = [
+            f"ratios of {family}{f', {name}' * (several[family] > 1)}: {objective.ratio_sentence()}"
+            for (family, name), objective in objectives.items()
+        ]
+        return [*ratios, *["interrupted; the rows are what was done"] * self.interrupted]
 
     @property
     def wrong(self) -> list[str]:
@@ -303,18 +290,17 @@ class Comparison:
 
     def _shown(self, all: bool) -> tuple[list[Table], list[str]]:
         """Return the tables that fit, the summary first, and the remarks below them; ``all``: every table."""
-        summary = [summary_of(self.rows)] if has_summary(self.rows) else []
-        details, remarks = details_of(self.rows), self.remarks
+        summary, details, remarks = _summary(self.rows), _details(self.rows), self.remarks
         room = LINES + 1 - _lines(summary) - 2 * len(remarks)
         if all or _lines(details) <= room:
             return [*summary, *details], remarks
         shown, groups = list[Compared](), [list(group) for _, group in groupby(self.rows, key=lambda row: row.index)]
-        while _lines(details_of([*shown, *groups[0]])) <= room - 2:
+        while _lines(_details([*shown, *groups[0]])) <= room - 2:
             shown += groups.pop(0)
         if len(groups) + bool(shown) == 1:  # a single instance: its answers without their figures
             return details[:1], remarks
         more = f"and {several(len(groups), 'more instance')}; to_string(all=True) has all"
-        return [*summary, *(details_of(shown) if shown else [])], [more, *remarks]
+        return [*summary, *(_details(shown) if shown else [])], [more, *remarks]
 
 
 def _lines(tables: Sequence[Table]) -> int:

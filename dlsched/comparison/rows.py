@@ -26,12 +26,6 @@ Watch = Callable[[str], AbstractContextManager[ProgressCallback | None]]
 """Takes what runs, instance and method, and yields who is told of its progress."""
 
 
-def unwatched(what: str) -> AbstractContextManager[None]:
-    """Tell nobody."""
-    del what
-    return nullcontext()
-
-
 @dataclass(frozen=True, slots=True)
 class Compared:
     """One method (or one answer from elsewhere) on one instance; ``status`` may be a sentence of what went wrong.
@@ -89,7 +83,7 @@ def compare_one(
     limits: Limits,
     *,
     seed: int = 0,
-    watch: Watch = unwatched,
+    watch: Watch = lambda what: nullcontext(),
 ) -> tuple[list[Compared], bool]:
     """Rows of one instance against the best that is proven, with a bound where needed; and whether Ctrl-C ended it."""
     family = family_of(instance)
@@ -200,7 +194,7 @@ def rows_of(
     limits: Limits,
     *,
     seed: int = 0,
-    watch: Watch = unwatched,
+    watch: Watch,
 ) -> tuple[list[Compared], bool]:
     """Rows of all instances, and whether Ctrl-C ended them; ``methods`` by family, ``claims`` by path."""
     owners = {path: owners_of(claim, instances) for path, claim in claims.items()}

@@ -22,7 +22,6 @@ class Decider(Protocol):
     @property
     def decide(self) -> Callable[..., object]:
         """Called at every event; returns the units of each job."""
-        ...
 
 
 def callable_of(method: object) -> Callable[..., object]:

@@ -29,12 +29,10 @@ class Modelled(Protocol):
     @property
     def model(self) -> "pulp.LpProblem":
         """The linear model with named variables and rows."""
-        ...
 
     @property
     def unit(self) -> float:
         """What one unit of the model's objective is worth in the instance's."""
-        ...
 
 
 def status_of_run(

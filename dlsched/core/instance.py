@@ -26,11 +26,9 @@ class Frame(Protocol):
     @property
     def columns(self) -> Iterable[object]:
         """Names of the columns."""
-        ...
 
     def __getitem__(self, name: str, /) -> Iterable[object]:
         """Return a column."""
-        ...
 
 
 @dataclass(frozen=True)

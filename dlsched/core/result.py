@@ -80,7 +80,6 @@ class Solution(Protocol):
 
     def as_data(self) -> Mapping[str, object]:
         """Return the solution as result files hold it."""
-        ...
 
 
 class Certificate(Protocol):
@@ -89,11 +88,9 @@ class Certificate(Protocol):
     @property
     def value(self) -> float:
         """The bound."""
-        ...
 
     def as_data(self) -> Mapping[str, object]:
         """Return the certificate as result files hold it, its ``kind`` first."""
-        ...
 
 
 class Identified(Protocol):
@@ -102,12 +99,10 @@ class Identified(Protocol):
     @property
     def name(self) -> str:
         """Name of the instance."""
-        ...
 
     @property
     def sha256(self) -> str:
         """Hash of its canonical JSON."""
-        ...
 
 
 SolutionT = TypeVar("SolutionT", bound=Solution)

@@ -16,17 +16,14 @@ class Answered(Protocol):
     @property
     def status(self) -> str:
         """How it ended."""
-        ...
 
     @property
     def objective(self) -> float | None:
         """Checked objective of its answer; None without."""
-        ...
 
     @property
     def bound(self) -> float | None:
         """Bound that it proved; None without."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

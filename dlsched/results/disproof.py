@@ -1,26 +1,16 @@
 """``disproof``: what shows that an instance's file calls something known that is not so."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from dlsched.core.gap import meets
 from dlsched.core.instance import InstanceFile
-from dlsched.core.status import Sense
+from dlsched.core.result import Result, Solution
 
+if TYPE_CHECKING:
+    from dlsched.proofs.proof import Proof
 
-class Answer(Protocol):
-    """What states an objective and a bound: a result, or a proof."""
-
-    @property
-    def sense(self) -> Sense: ...  # noqa: D102
-
-    @property
-    def objective(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def bound(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def constant(self) -> float: ...  # noqa: D102
+Answer: TypeAlias = "Result[Solution] | Proof"
+"""What states an objective and a bound."""
 
 
 def disproof(instance: InstanceFile, result: Answer) -> str | None:

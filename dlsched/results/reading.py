@@ -28,21 +28,22 @@ class _Data:
         return dict(self.data)
 
 
-class _Instance(BaseModel):
+class _Strict(BaseModel):
     model_config = STRICT
+
+
+class _Instance(_Strict):
     name: Name
     sha256: Name
 
 
-class _Limits(BaseModel):
-    model_config = STRICT
+class _Limits(_Strict):
     time_s: NonNegative | None = None
     nodes: int | None = None
     threads: int = 1
 
 
-class _Complete(BaseModel):
-    model_config = STRICT
+class _Complete(_Strict):
     format: Literal["dlsched/result/1"]
     family: Name
     instance: _Instance
@@ -65,14 +66,12 @@ class _Complete(BaseModel):
     of_model: bool = False
 
 
-class _Named(BaseModel):
-    model_config = STRICT
+class _Named(_Strict):
     name: Name | None = None
     sha256: Name | None = None
 
 
-class _Bare(BaseModel):
-    model_config = STRICT
+class _Bare(_Strict):
     solution: dict[str, object]
     instance: Name | _Named | None = None
     method: Name | None = None

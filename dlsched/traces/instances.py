@@ -151,8 +151,8 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
         As ``import_instance``.
     """
     entry = SOURCES.get(source)
-    if entry is None or entry.reader is None:
-        queues = ", ".join(name for name, each in SOURCES.items() if each.reader is not None)
+    if entry is None or not entry.reader:
+        queues = ", ".join(name for name, each in SOURCES.items() if each.reader)
         raise UsageError(where="source", found=repr(source), allowed=queues)
     stated = {name: options[name] for name in READING if options.get(name) is not None}
     _require_taken(stated, entry.reading, f"source {source}")
@@ -167,7 +167,7 @@ def read_queue(source: str, path: str, ended_only: bool = True, /, **options: Va
             where="map", found="nothing", allowed="which column is what, such as arrival=submit,gpus=n,duration=run_s"
         )
     with _errors_of(path), _on_disk(path) as file:
-        read = entry.reader.read(Path(file), ended_only=ended_only, **arguments)
+        read = entry.read(Path(file), ended_only=ended_only, **arguments)
         queue = treated(read, None if slices is None else str(slices), options.get("family"))
     return queue if file == path else replace(queue, path=Path(file).name)
 
@@ -210,7 +210,7 @@ def arrivals_of(source: str, path: str) -> list[float]:
     """
     entry = SOURCES[source]
     clock = entry.clock
-    if entry.reader is not None and clock is None:
+    if entry.reader and clock is None:
         return [job.submit_s for job in read_queue(source, path).jobs]
     if clock is None:
         raise UsageError(where="source", found=f"{source!r}, which has no times", allowed="a trace")

@@ -33,7 +33,6 @@ class Policy(Protocol):
 
     def decide(self, view: "View") -> Mapping[int, int]:
         """Return units by job; a job that is not named keeps what it holds, 0 lets it wait."""
-        ...
 
 
 PolicyLike: TypeAlias = Policy | type[Policy]
