@@ -323,7 +323,7 @@ def _from_file(family: AnyFamily, path: str) -> list[InstanceFile]:
 
 
 def _checked(family: AnyFamily, instance: InstanceFile, outcome: Outcome) -> Outcome:
-    """Read and check an answer anew: of an outcome only its solution is believed; no bound, so that only optima are references."""
+    """Read and check an answer anew: of an outcome only its solution is believed; without a bound, only optima are references."""
     bare = replace(outcome, objective=None, bound=None, solution=None, certificate=None)
     if outcome.solution is None:
         return bare

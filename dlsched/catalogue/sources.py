@@ -30,12 +30,11 @@ _GROUPS = {"any": _ANY, "lasting": _LASTING, "momentary": _MOMENTARY, "sized": _
 _KINDS: Mapping[str, type[Value]] = {"int": int, "float": float, "str": str, "bool": bool}
 
 
-def _option(
-    name: str, kind: str, metavar: str = "", choices: Sequence[str] = (), makes: Sequence[str] = (), **texts: str
-) -> Option:
+def _option(name: str, kind: str, choices: Sequence[str] = (), makes: Sequence[str] = (), **texts: str) -> Option:
     """An option as ``sources.json`` has it: its type by name, and families by the name of their group."""
     families = tuple(family for group in makes for family in _GROUPS.get(group, (group,)))
-    return Option(name, _KINDS[kind], metavar, choices=tuple(choices), makes=families, **texts)
+    texts = {"metavar": ""} | texts
+    return Option(name, _KINDS[kind], choices=tuple(choices), makes=families, negated=False, **texts)
 
 
 _STATED = json.loads(Path(__file__).with_name("sources.json").read_text(encoding="utf-8"))
@@ -68,8 +67,8 @@ class Source:
     """A kind of file that ``dlsched import`` reads: its name on the command line, and what it is.
 
     ``reader``, ``reader_options``: the target of what reads it as a queue, and the options of that; empty: it is not read so.
-    ``importer``, ``options``, ``family``: the target of its own importer, its options, and the family of its instances; empty: it is
-    only read as a queue. ``times``: target of the times of a trace that has one.
+    ``importer``, ``options``, ``family``: the target of its own importer, its options, and the family of its instances; empty: it
+    is only read as a queue. ``times``: target of the times of a trace that has one.
     """
 
     name: str

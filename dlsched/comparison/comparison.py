@@ -104,7 +104,7 @@ def _details(rows: Sequence[Compared]) -> list[Table]:
 
 
 def _summary(rows: Sequence[Compared]) -> list[Table]:
-    """One line a method of a family: on how many instances it answered, its ratios and gaps, and who wins; none of one instance."""
+    """A line a method of a family: on how many instances it answered, its ratios and gaps, and who wins; none for one instance."""
     from dlsched.study.figures.groups import FILES
     from dlsched.study.figures.summary import summarise
     from dlsched.study.figures.tables import HEADS, KEYS
@@ -200,7 +200,7 @@ class Comparison:
 
     @property
     def remarks(self) -> list[str]:
-        """What readers of the tables should know: what the ratios of each family and objective are of, and whether rows are missing."""
+        """What readers of the tables should know: what the ratios of each family and objective are of, and whether rows lack."""
         objectives = {
             (one.family, objective.name): objective
             for one in self.instances
