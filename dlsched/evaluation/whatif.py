@@ -144,16 +144,10 @@ def data_of(content: PageContent) -> dict[str, object]:
         shares = today.shares_of(of)
         if shares is None:
             return dict.fromkeys(PARTS)
+        of_users_s = (shares.dependencies_s, shares.begin_s, shares.arrays_s, shares.users_s)
         not_order_s = shares.users_s + (shares.unexplained_s or 0.0)
-        return {
-            **{
-                "dependencies_s": shares.dependencies_s,
-                "begin_times_s": shares.begin_s,
-                "array_limits_s": shares.arrays_s,
-            },
-            **{"users_limits_s": shares.users_s, "not_explained_s": shares.unexplained_s, "not_order_s": not_order_s},
-            **{"order_s": shares.order_s, "rest_s": shares.rest_s},
-        }
+        of_order_s = (shares.unexplained_s, not_order_s, shares.order_s, shares.rest_s)
+        return dict(zip(PARTS, (*of_users_s, *of_order_s), strict=True))
 
     left = {
         _key(name, base): {figure: part.share for figure, part in fate.parts.items()}

@@ -1,14 +1,6 @@
 """Judging of answers of the user's own methods: each is read, checked and offered as a solution, or refused.
 
 dlsched believes nothing that such a function, policy or program says.
-
-============  ====================================================================================================
-status        meaning in a study's rows
-============  ====================================================================================================
-rejected      a solution that breaks a rule, has another cost than it claims, or belongs to another instance
-memory        the method ran out of memory
-error         an answer that is no solution, and every other error
-============  ====================================================================================================
 """
 
 import json
@@ -63,7 +55,7 @@ def claim_of_text(text: bytes | bytearray, where: str) -> Claim:
 
 
 def status_of_error(error: BaseException) -> tuple[str, str]:
-    """Status and words of a row whose method raised an error or whose answer was refused; see the module."""
+    """Status and words of a row whose method raised an error or whose answer was refused; ``rejected``: it breaks a rule."""
     words = words_of(error)
     if isinstance(error, MemoryError):
         return "memory", words or "out of memory"

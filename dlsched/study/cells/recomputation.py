@@ -1,13 +1,6 @@
 """Recomputation of the rows of an instance: makes the instance again, and checks each row like a result file.
 
-============  ====================================================================================================
-kind          what stands there, of a row
-============  ====================================================================================================
-verified      feasible by the checker; what a certificate proves; infeasibility by counting
-recomputed    the instance and its sizes, the key, objective, figures, status
-claimed       bounds beyond the certificate, ends without an answer; times, memory, message, and which method it was
-failures      what is false
-============  ====================================================================================================
+Findings are of the kinds of ``dlsched.results.verification``; ``docs/studies.md`` says what of a row is of which.
 """
 
 from collections.abc import Callable, Iterator, Mapping

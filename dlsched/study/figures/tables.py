@@ -1,23 +1,5 @@
 """Tables of groups as text; the terminal, Markdown and LaTeX show the same numbers.
 
-===============  ===================================================================================================
-column           what
-===============  ===================================================================================================
-method           its label
-answers          cells with an answer, of those that have ended; of a method that only bounds: with a bound
-proven           cells that proved their optimum
-mean ratio       to the reference, over the answers, with its 95 % interval by instance; and the number of answers that
-                 have no finite ratio
-where all        the mean over the instances to which every method has an answer, and how many; where the means beside it
-answered         are over different instances
-median, 95 %     of the ratios
-worst            ratio
-time             shifted geometric mean of the seconds, the shift being 1 s
-fragment, lost   figures of answers where jobs take slices of GPUs, their means
-against best     wins, ties and losses against the best method, and the p-value of their difference; ``tied`` where the
-                 mean is that of the best
-===============  ===================================================================================================
-
 ``<=`` precedes figures that rest on a bound: the true figure is at most that.
 """
 

@@ -5,7 +5,7 @@ answered within a time), gap and time against size, or a matrix of methods.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -99,16 +99,6 @@ QUARTILES_FROM = 4  # answers from which the middle half is marked
 BINS = 48  # bars of a density: a column of a paper is some 200 points wide, so that each has four
 
 
-def missing_ratios(panel: Panel) -> str:
-    """Why nothing can be drawn; empty if something can."""
-    return "" if any(map(panel.ratios, panel.methods)) else "no answer has a ratio"
-
-
-def height_of_ratios(panel: Panel) -> float:
-    """Height of the panel, without its key."""
-    return 0.55 + 0.21 * max(len(panel.methods), 2)
-
-
 def draw_ratios(figure: "FigureBase", panel: Panel) -> "list[Artist]":
     """Draw the rows, and return the key of their marks."""
     axes: Axes = figure.subplots()
@@ -188,21 +178,11 @@ LINEAR_TO = 20.0  # gaps in per cent up to which their axis is linear
 _NEAR = 1.0  # gap in per cent below which an axis of large gaps is linear, as it holds 0
 
 
-def missing_pairs(panel: Panel) -> str:
+def _missing_pairs(panel: Panel) -> str:
     """Why methods cannot be compared; empty if they can."""
     if len(panel.methods) < 2:
         return "one method alone is compared with no other"
     return "" if any(row.objective is not None for row in panel.group.rows) else "there is no answer"
-
-
-def missing_gaps(panel: Panel) -> str:
-    """Why nothing can be drawn; empty if something can."""
-    return "" if _known(_gaps(panel)) else "no answer has a gap"
-
-
-def missing_times(panel: Panel) -> str:
-    """Why nothing can be drawn; empty if something can."""
-    return "" if _known(_times(panel)) else "no cell has a time"
 
 
 def draw_profile(figure: "FigureBase", panel: Panel) -> "list[Artist]":
@@ -374,8 +354,8 @@ def draw_growth(figure: "FigureBase", panel: Panel) -> "list[Artist]":
 WRITTEN = 12  # methods up to which every field holds its number
 
 
-def height_of_matrix(panel: Panel) -> float:
-    """Height of the panel, without its key."""
+def _height_of_matrix(panel: Panel) -> float:
+    """Names of methods stand upright below it."""
     return (
         0.21 * max(len(panel.methods), 3) + 0.5 + 0.055 * max(len(panel.styles[each].label) for each in panel.methods)
     )
@@ -421,3 +401,30 @@ def draw_matrix(figure: "FigureBase", panel: Panel) -> "list[Artist]":
                 text = f"{100 * values[row, column]:.0f}"
                 axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=max(panel.size - 0.5, 6))
     return []
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a figure is drawn: why a group cannot be, empty if it can; its height in inches without its key; and its drawing.
+
+    The drawing returns the key.
+    """
+
+    missing: Callable[[Panel], str]
+    height_in: Callable[[Panel], float]
+    draw: "Callable[[FigureBase, Panel], list[Artist]]"
+
+
+KINDS: Mapping[str, Kind] = {
+    "ratios": Kind(
+        lambda panel: "" if any(map(panel.ratios, panel.methods)) else "no answer has a ratio",
+        lambda panel: 0.55 + 0.21 * max(len(panel.methods), 2),
+        draw_ratios,
+    ),
+    "profile": Kind(_missing_pairs, lambda panel: 1.7, draw_profile),
+    "gaps": Kind(lambda panel: "" if _known(_gaps(panel)) else "no answer has a gap", lambda panel: 1.7, draw_gaps),
+    "growth": Kind(lambda panel: sizes_of(panel.trials).missing, lambda panel: 2.7, draw_growth),
+    "time": Kind(lambda panel: "" if _known(_times(panel)) else "no cell has a time", lambda panel: 1.7, draw_times),
+    "matrix": Kind(_missing_pairs, _height_of_matrix, draw_matrix),
+}
+"""The figures by name; ``docs/studies.md`` says what each shows."""

@@ -1,18 +1,7 @@
-"""The figure of a study: checks what is asked for, and draws a panel for each group with one key for all, or one each.
-
-=========  =====================================================================================
-ratios     ratio to the reference, a row a method: dots, or quantiles where dots would merge
-profile    performance profile: share of instances within a factor of the best
-gaps       share of instances within a gap to the reference
-growth     gap and time against the size of the instances
-time       share of instances answered within a time
-matrix     share of instances on which a method is better than another, for every two methods
-=========  =====================================================================================
-"""
+"""The figure of a study: checks what is asked for, and draws a panel for each group with one key for all, or one each."""
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,23 +9,7 @@ from dlsched.core.errors import SolverMissingError, UsageError
 from dlsched.core.files import require_writable
 from dlsched.plots.figure import NARROW_IN, UNDATED, blank, require_width, short, styled, text_size, write_figure
 from dlsched.study.figures.groups import Group
-from dlsched.study.reports.page_figures import sizes_of
-from dlsched.study.reports.panels import (
-    Panel,
-    draw_gaps,
-    draw_growth,
-    draw_matrix,
-    draw_profile,
-    draw_ratios,
-    draw_times,
-    height_of_matrix,
-    height_of_ratios,
-    missing_gaps,
-    missing_pairs,
-    missing_ratios,
-    missing_times,
-    panels_of,
-)
+from dlsched.study.reports.panels import KINDS, Kind, Panel, panels_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -45,25 +18,6 @@ if TYPE_CHECKING:
 
 FORMATS = (*(suffix[1:] for suffix in UNDATED), "pgf")
 MOST = 6  # largest number of groups in a figure
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """How a figure is drawn: whether a group can be, its height in inches, and its drawing, which returns the key."""
-
-    missing: Callable[[Panel], str]
-    height_in: Callable[[Panel], float]
-    draw: "Callable[[FigureBase, Panel], list[Artist]]"
-
-
-KINDS: Mapping[str, Kind] = {
-    "ratios": Kind(missing_ratios, height_of_ratios, draw_ratios),
-    "profile": Kind(missing_pairs, lambda panel: 1.7, draw_profile),
-    "gaps": Kind(missing_gaps, lambda panel: 1.7, draw_gaps),
-    "growth": Kind(lambda panel: sizes_of(panel.trials).missing, lambda panel: 2.7, draw_growth),
-    "time": Kind(missing_times, lambda panel: 1.7, draw_times),
-    "matrix": Kind(missing_pairs, height_of_matrix, draw_matrix),
-}
 
 
 def require_plot(what: str, width_in: float, path: str | None = None) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from dlsched.core.errors import SolverMissingError, UsageError
 from dlsched.study.figures.summary import summarise
-from dlsched.study.reports.panels import panel_of, shares
-from dlsched.study.reports.plot import KINDS, plot, require_plot, write_plot
+from dlsched.study.reports.panels import KINDS, panel_of, shares
+from dlsched.study.reports.plot import plot, require_plot, write_plot
 from tests.study.by_hand import rows_of
 from tests.study.reports.synthetic import rows
 
