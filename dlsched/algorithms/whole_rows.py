@@ -20,9 +20,8 @@ _LARGEST_AMOUNT = 2**30
 _POINTS, _SCALES = 2**12, 200  # a hundredth of a second a row
 _LARGEST = 2**13  # n_k within 1e-6 of whole numbers, dozens of them, then change the sum by less than 1
 
-_BEYOND = (
-    1.001 * FEASIBLE
-)  # a little more than the checker tolerates: whether what lies between passes, rounding decides
+# a little more than the checker tolerates: whether what lies between passes, rounding decides
+_BEYOND = 1.001 * FEASIBLE
 
 
 def _beyond(value: float) -> float:

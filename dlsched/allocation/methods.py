@@ -79,7 +79,7 @@ class Counting(Generic[CountedT, SolutionT]):
 
         choice = solve_knapsack(table, instance.capacity, found=found, step=lambda: search.tick(1), tick=search.tick)
         assert choice is not None
-        return proven(search, KNAPSACK)
+        return search.optimal(KNAPSACK)
 
     def run_dp(self, instance: CountedT, search: Search[SolutionT]) -> TerminationStatus:
         """Run dynamic programming over the capacity; a node is a job."""
@@ -88,7 +88,7 @@ class Counting(Generic[CountedT, SolutionT]):
         chosen = solve_by_states(table, instance.capacity, step=lambda: search.tick(1), tick=search.tick)
         assert chosen is not None
         self.offer(instance, search, table, chosen, DP)
-        return proven(search, DP)
+        return search.optimal(DP)
 
     def run_lagrange(self, instance: CountedT, search: Search[SolutionT], **where: "Cluster") -> TerminationStatus:
         """The bound at the best price; ``cluster``: there."""
@@ -115,13 +115,6 @@ def price_of(instance: CountedT, table: CostTable, tick: Tick) -> float:
     frontier = best_price(table, instance.capacity, tick=tick)
     assert frontier is not None
     return frontier.price
-
-
-def proven(search: Search[SolutionT], source: str) -> TerminationStatus:
-    """Record that the incumbent is optimal."""
-    assert search.objective is not None
-    search.prove(search.objective, source=source)
-    return TerminationStatus.OPTIMAL
 
 
 _WORK = 5  # rows of floats in the work on one job

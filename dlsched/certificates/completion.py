@@ -21,12 +21,7 @@ def srpt_value(
     end is no sooner than SRPT's, and SRPT's k-th end does not fall when a size grows. No job ends sooner
     after its release than its entry of ``lengths``, in seconds; so the k-th end is also no sooner than the
     k-th smallest release plus length, and the sum takes the later of both. All numbers are multiples of one
-    power of two, so the simulation is in integers.
-
-    Raises
-    ------
-    ValueError
-        A size or length that is negative or not finite.
+    power of two, so the simulation is in integers. ValueError: a size or length that is negative or not finite.
     """
     if not all(math.isfinite(size) and size >= 0 for size in (*sizes, *(lengths or ()))):
         raise ValueError("sizes must be numbers >= 0")
@@ -72,20 +67,15 @@ def busy_value(
     valid: a job without its last service ends no later. Jobs of weight 0 do not count.
 
     Source: Goemans, Queyranne, Schulz, Skutella, Wang, Single machine scheduling with release dates, SIAM J. Discrete Math. 2002.
-
-    Raises
-    ------
-    ValueError
-        A size that is negative or not finite.
+    ValueError: a size that is negative or not finite.
     """
     if not all(math.isfinite(size) and size >= 0 for size in sizes):
         raise ValueError("sizes must be numbers >= 0")
     part = max((number.as_integer_ratio()[1] for number in weights), default=1)
     shares = [_times(weight, part) for weight in weights]
     unit = max((number.as_integer_ratio()[1] for number in (*releases, *sizes)), default=1)
-    digits = (
-        2 * max(shares, default=1).bit_length()
-    )  # with these, different ratios p / omega give different whole numbers
+    # with so many digits, different ratios p / omega give different whole numbers
+    digits = 2 * max(shares, default=1).bit_length()
     jobs = sorted(
         (_times(release, unit), (_times(size, unit) << digits) // share, _times(size, unit), share)
         for release, size, share in zip(releases, sizes, shares, strict=True)
@@ -118,12 +108,9 @@ def _times(number: float | Fraction, unit: int) -> int:
 
 
 def claimed(names: Sequence[str], claims: Mapping[str, float], most: Callable[[int], Fraction]) -> list[float]:
-    """Return the claims in the order of ``names`` (0 for none); refuse more than ``most`` allows a job.
+    """Return the claims in the order of ``names`` (0 for none).
 
-    Raises
-    ------
-    ValueError
-        A job that does not exist, or a claim that is negative, not a number or too large.
+    ValueError: a job that does not exist, or a claim that is negative, not a number or more than ``most`` allows the job.
     """
     index = {name: job for job, name in enumerate(names)}
     for name, claim in claims.items():

@@ -145,10 +145,7 @@ class ExactRow:
 def price_value(price: float, capacity: int, minima: Iterable[Number]) -> Fraction:
     """Return the exact bound that a price proves; ``minima`` are min_w (cost_j(w) + price w) of every job.
 
-    Raises
-    ------
-    ValueError
-        The price is negative or not finite.
+    ValueError: the price is negative or not finite.
     """
     if not (math.isfinite(price) and price >= 0):
         raise ValueError(f"price {price} must be a number >= 0")
@@ -158,10 +155,7 @@ def price_value(price: float, capacity: int, minima: Iterable[Number]) -> Fracti
 def exact_multipliers(multipliers: Mapping[str, float], rows: Mapping[str, ExactRow]) -> dict[str, Fraction]:
     """Return multipliers as rational numbers; rows that are not named have multiplier 0.
 
-    Raises
-    ------
-    ValueError
-        A row that does not exist, or a multiplier that is not finite or has the wrong sign.
+    ValueError: a row that does not exist, or a multiplier that is not finite or has the wrong sign.
     """
     exact: dict[str, Fraction] = {}
     for name, multiplier in multipliers.items():

@@ -8,7 +8,7 @@ from dlsched.core.errors import ContradictionError, SolverError
 from dlsched.core.gap import gap, meets, rounding
 from dlsched.core.limits import LOGGER, Budget, Limits, Progress, ProgressCallback
 from dlsched.core.result import Certificate, SolutionT, Violation
-from dlsched.core.status import Sense
+from dlsched.core.status import Sense, TerminationStatus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -143,6 +143,17 @@ class Search(Generic[SolutionT]):
             self.bound, self.bound_source = bound, f"{source}, of the model" if self.of_model else source
             LOGGER.info("%sbound %r, by %s", self._told, bound, self.bound_source)
             self.report(source)
+
+    def certify(self, certificate: Certificate) -> None:
+        """Record a certificate whose bound is tighter than the one held."""
+        if self.bound is None or self.sense.better(self.bound, certificate.value):
+            self.prove(certificate.value, source="certificate", certificate=certificate)
+
+    def optimal(self, source: str) -> TerminationStatus:
+        """Record that the solution held is optimal."""
+        assert self.objective is not None
+        self.prove(self.objective, source=source)
+        return TerminationStatus.OPTIMAL
 
     def restate(self, certificate: Certificate) -> None:
         """Replace the certificate by another form; a bound from the certificate takes the new value."""

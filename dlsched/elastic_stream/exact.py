@@ -7,7 +7,6 @@ from dlsched.certificates import CompletionsCertificate, PricesCertificate, roun
 from dlsched.core.errors import ContradictionError, PolicyError, SolverError, UsageError
 from dlsched.core.garbage import uncollected
 from dlsched.core.limits import Tick
-from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.elastic_stream import slots
@@ -21,7 +20,7 @@ from dlsched.elastic_stream.formulations import milp
 from dlsched.elastic_stream.heuristics import POLICIES, in_turn
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.planning import EFFORT, MOST_JOBS, least_worths, plan_stream
-from dlsched.elastic_stream.slots import TooLarge, lone_costs, search_slots
+from dlsched.elastic_stream.slots import LoneCosts, TooLarge, lone_costs, search_slots
 from dlsched.elastic_stream.solution import Stream
 from dlsched.solvers.conclude import solve_and_conclude
 from dlsched.version import VERSION
@@ -139,13 +138,13 @@ def run_plan(instance: Instance, search: Search[Stream]) -> TerminationStatus:
 
 def run_bound(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """Prove the best of area, length and prices; a node is a linear program."""
-    bounds(instance, better=partial(_prove, search), solved=partial(search.tick, 1), tick=search.tick)
+    bounds(instance, better=search.certify, solved=partial(search.tick, 1), tick=search.tick)
     return TerminationStatus.FEASIBLE
 
 
 def run_prices(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """Prove the bound of prices alone; a node is a linear program."""
-    _prove(search, prices(instance, better=partial(_prove, search), solved=partial(search.tick, 1), tick=search.tick))
+    search.certify(prices(instance, better=search.certify, solved=partial(search.tick, 1), tick=search.tick))
     return TerminationStatus.FEASIBLE
 
 
@@ -199,7 +198,7 @@ def _look_for_prices(
             instance,
             known=search.incumbent,
             start=start,
-            better=partial(_prove, search),
+            better=search.certify,
             solved=partial(search.tick, 1),
             tick=search.tick if len(instance.jobs) > MOST_JOBS else _share(search, 1 / 2),
         )
@@ -210,7 +209,7 @@ def _look_for_prices(
     except SolverError as error:
         search.say(f"prices: {error}")
         return start
-    _prove(search, found)
+    search.certify(found)
     return found
 
 
@@ -243,8 +242,8 @@ def offer_quick(instance: Instance, search: Search[Stream]) -> None:
 def _begin(instance: Instance, search: Search[Stream]) -> None:
     """Offer a quick answer, and prove area and length."""
     offer_quick(instance, search)
-    _prove(search, length(instance, tick=search.tick))
-    _prove(search, area(instance, tick=search.tick))
+    search.certify(length(instance, tick=search.tick))
+    search.certify(area(instance, tick=search.tick))
 
 
 def _offer_policies(instance: Instance, search: Search[Stream], tick: Tick | None = None) -> TerminationStatus:
@@ -271,27 +270,24 @@ def _offer_policies(instance: Instance, search: Search[Stream], tick: Tick | Non
 
 def _by_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     """Prove the bound of prices by slot, then search over slots; a node is an extended state."""
-    assert search.objective is not None and search.bound is not None
-    weight = instance.total_weight
     by_slot = None
     certificate = None if refusal(instance) is not None else _look_for_prices(instance, search)
     if certificate is not None:
         by_slot = lone_costs(instance, slot_prices(certificate), search.tick)
+    return slots_alone(instance, search, by_slot)
+
+
+def slots_alone(instance: Instance, search: Search[Stream], prices: LoneCosts | None = None) -> TerminationStatus:
+    """Search over slots, with ``prices`` as ``search_slots`` takes them; TooLarge: the instance is too large for it."""
+    assert search.objective is not None
+    weight = instance.total_weight
     search_slots(
         instance,
         search.objective * weight,
         found=lambda plan: search.offer(slots.stream_of(instance, plan), source=SLOTS),
         proven=lambda total_s: search.prove(total_s / weight, source=SLOTS),
         budget=search.budget,
-        prices=by_slot,
+        prices=prices,
     )
-    if not search.proven:  # by rounding of slots, the answer held is worse than the plan found
-        return TerminationStatus.FEASIBLE
-    search.prove(search.objective, source=SLOTS)
-    return TerminationStatus.OPTIMAL
-
-
-def _prove(search: Search[Stream], certificate: Certificate) -> None:
-    """Prove a certificate that is better than the bound."""
-    if search.bound is None or certificate.value > search.bound:
-        search.prove(certificate.value, source="certificate", certificate=certificate)
+    # by rounding of slots, the answer held may be worse than the plan found
+    return search.optimal(SLOTS) if search.proven else TerminationStatus.FEASIBLE

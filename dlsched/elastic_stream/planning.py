@@ -65,9 +65,8 @@ def _other(course: Course, generator: "np.random.Generator") -> dict[int, float]
         if kind == 2:
             return {job: weights[other], other: weights[job]}
         mine, its = (_one(course, which, generator) for which in (job, other))
-        return {
-            job: weights[other] * its / mine * (0.999, 1.001)[int(generator.integers(2))]
-        }  # just behind it or before
+        # just behind it or before
+        return {job: weights[other] * its / mine * (0.999, 1.001)[int(generator.integers(2))]}
     length = 3 * float_power(max(1.0, len(order) / 3), generator.random())
     block = order[first : first + math.ceil(length)]
     if kind == 4:  # each by itself

@@ -432,9 +432,8 @@ class _Slots:
     def _one_by_one(self, sizes: FloatArray) -> FloatArray:
         """Least sums of weighted completions of jobs on one machine, by Smith's rule; ``sizes`` has shape (states, jobs)."""
         if self.weighted:
-            order = np.argsort(
-                -sizes / self.weight, axis=1
-            )  # the last job first: it delays itself, the one before both
+            # the last job first: it delays itself, the one before both
+            order = np.argsort(-sizes / self.weight, axis=1)
             behind = np.cumsum(self.weight[order], axis=1)
             total: FloatArray = (np.take_along_axis(sizes, order, axis=1) * behind).sum(axis=1)
         else:

@@ -29,7 +29,7 @@ from dlsched.matching_placement.formulations import milp
 from dlsched.matching_placement.formulations.assignment import build_assignment, build_minlp
 from dlsched.matching_placement.formulations.milp import build_milp, configurations, count_configurations, within
 from dlsched.matching_placement.formulations.priced import build_priced
-from dlsched.matching_placement.heuristics import MANY_PAIRS, beam, improve, proven_optimal, total_of, warm
+from dlsched.matching_placement.heuristics import MANY_PAIRS, beam, improve, total_of, warm
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import objective_of
 from dlsched.matching_placement.rounding import rounded, tatonnement
@@ -129,7 +129,7 @@ def by_prices(instance: Instance, search: Search[Placement]) -> TerminationStatu
     if closed.counts is not None:
         search.offer(placement(instance, closed.counts), source=COLUMNS)
     if closed.left is None:
-        return proven_optimal(search, COLUMNS)
+        return search.optimal(COLUMNS)
     _among_columns(instance, data, pool, prices, search)
     return _by_programs(instance, data, pool, prices, closed.left, search)
 
@@ -225,7 +225,7 @@ def by_thresholds(instance: Instance, search: Search[Placement]) -> TerminationS
         search.prove(certificate.value, source="certificate", certificate=certificate)
         search.say("some job has too many configurations within a threshold")
         return TerminationStatus.FEASIBLE
-    return proven_optimal(search, COLUMNS)
+    return search.optimal(COLUMNS)
 
 
 DP = f"dlsched dp {VERSION}"
@@ -305,7 +305,7 @@ def run_dp(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     counts = solve_by_states(data, step=lambda: search.tick(1), tick=search.tick)
     assert counts is not None
     search.offer(placement(instance, counts), source=DP)
-    return proven_optimal(search, DP)
+    return search.optimal(DP)
 
 
 def require_milp(instance: Instance) -> None:

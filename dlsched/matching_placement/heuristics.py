@@ -16,7 +16,6 @@ from dlsched.core.errors import UsageError
 from dlsched.core.family import Guarantee
 from dlsched.core.limits import Budget, Tick, TooMany, no_tick
 from dlsched.core.search import Search
-from dlsched.core.status import TerminationStatus
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, counts_of, infeasible, placement
 from dlsched.matching_placement.configurations.pricing import first_pool, generate_columns
 from dlsched.matching_placement.configurations.thresholds import bound_by_thresholds, by_beam, lower
@@ -349,13 +348,6 @@ def warm(instance: Instance, search: Search[Placement]) -> None:
 def offer_soon(instance: Instance, search: Search[Placement]) -> None:
     """Offer the quickest answer."""
     search.offer(soon(instance), source="fastest-first")
-
-
-def proven_optimal(search: Search[Placement], source: str) -> TerminationStatus:
-    """Record that the incumbent is optimal."""
-    assert search.objective is not None
-    search.prove(search.objective, source=source)
-    return TerminationStatus.OPTIMAL
 
 
 def total_of(instance: Instance, search: Search[Placement]) -> float:

@@ -2,7 +2,7 @@
 
 from functools import wraps
 
-from dlsched.allocation.methods import Counting, proven
+from dlsched.allocation.methods import Counting
 from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.core.family import Run, heuristic, methods_of
 from dlsched.core.limits import Stopped, no_tick
@@ -31,7 +31,7 @@ def _minlp(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
     formulation = build_minlp(instance, tick=search.tick)
     if formulation.model is None:
         search.offer(formulation.decode({}), source=REDUCTION)
-        return proven(search, REDUCTION)
+        return search.optimal(REDUCTION)
     outcome = solve_minlp(formulation.model, limits=search.left, terms=laws(formulation.model))
     return conclude(search, outcome, formulation)
 

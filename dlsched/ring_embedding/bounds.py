@@ -255,9 +255,9 @@ def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatu
 def prove_horizon(instance: Instance, search: Search[Embedding]) -> Relaxed:
     """Certify the bound of all slots as one pool, then that of the relaxation without rings."""
     if search.bound is None:
-        certify(aggregated(instance, search.budget), search)
+        search.certify(aggregated(instance, search.budget))
     relaxed = relax(instance, search.budget)
-    certify(relaxed.certificate, search)
+    search.certify(relaxed.certificate)
     return relaxed
 
 
@@ -277,7 +277,7 @@ def search_columns(network: Network, relaxed: Relaxed, search: Search[Embedding]
     finally:
         if columns.relaxations:
             try:
-                certify(columns.certificate(), search)
+                search.certify(columns.certificate())
             finally:
                 if not network.forest:
                     search.prove(columns.best.bound * (1 + CLOSE), source=COLUMNS)
@@ -299,7 +299,7 @@ def prove_slot(
 ) -> None:
     """Certify a slot's relaxation; record the bound of ``found`` too if it is stronger."""
     instance = network.instance
-    certify(slot_certificate(network, relaxation), search)
+    search.certify(slot_certificate(network, relaxation))
     nothing = sum(worth(job, 0) for job in instance.jobs)
     # With listed paths the certificate ignores links, so the relaxation's own bound is stronger. In a forest it
     # proves no more, and in floats may be too low for an answer that uses the last of the checker's tolerance.
@@ -307,9 +307,3 @@ def prove_slot(
         search.prove((nothing + found.bound) * (1 + CLOSE), source=found.solver)
     elif instance.paths is not None:
         search.prove((nothing + relaxation.bound) * (1 + CLOSE), source=COLUMNS)
-
-
-def certify(certificate: DualsCertificate, search: Search[Embedding]) -> None:
-    """Hand over a certificate if it proves more than the best one so far."""
-    if search.bound is None or certificate.value < search.bound:
-        search.prove(certificate.value, source="certificate", certificate=certificate)

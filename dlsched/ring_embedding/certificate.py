@@ -69,11 +69,8 @@ _ROW = re.compile(r"(pool|capacity|bandwidth)_([0-9]+)_(.+)", re.DOTALL)
 def verify(instance: Instance, certificate: Certificate) -> Fraction:
     """Return the bound on the objective that the certificate proves.
 
-    Raises
-    ------
-    ValueError
-        The certificate is not one of this family: a formulation or row is unknown, a price is negative or
-        not finite, or prices are so high that no float holds what they prove.
+    ValueError: the certificate is not one of this family, as a formulation or row is unknown, a price is negative or not finite,
+    or prices are so high that no float holds what they prove.
     """
     if not isinstance(certificate, DualsCertificate):
         raise ValueError(f"there are no certificates of kind {certificate.as_data()['kind']!r} in this family")
@@ -123,9 +120,8 @@ def _pool(ceilings: Ceilings, prices: Mapping[str, float]) -> tuple[list[Fractio
     instance = ceilings.instance
     slots = instance.slots - min(job.arrival_slot for job in instance.jobs) + 1
     known = {f"pool_{row.name}": row for row in ceilings.rows}
-    most = [
-        Fraction(float(table.upper[-1])) for table in ceilings.tables
-    ]  # a larger e_i would cost digits, and prove no more
+    # a larger e_i would cost digits, and prove no more
+    most = [Fraction(float(table.upper[-1])) for table in ceilings.tables]
     totals = list(map(min, instance.worker_prices, most))
     paid = [Fraction(0)] * len(ceilings.members)
     for name, value in prices.items():

@@ -50,9 +50,8 @@ _FULL = {
 """Rules that hold at any time, and what is said where more is taken than there is."""
 Times = dict[str, tuple[float, float]]  # start and seconds of jobs
 Taken = tuple[float, float, str, int]  # from when and until when, of which server or group, GPUs or jobs
-Event = tuple[
-    float, int, str, int
-]  # time, kind (0: given back, 1: used for no time, 2: taken), server or group, GPUs or jobs
+# time, kind (0: given back, 1: used for no time, 2: taken), server or group, GPUs or jobs
+Event = tuple[float, int, str, int]
 
 
 def objective(instance: Instance, schedule: Schedule) -> float:

@@ -13,7 +13,6 @@ from dlsched.certificates import PackingCertificate, PricesCertificate
 from dlsched.core.errors import ContradictionError, SolverError, UsageError
 from dlsched.core.gap import FEASIBLE, rounding
 from dlsched.core.limits import Limits, Stopped
-from dlsched.core.result import Certificate
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import settled
@@ -30,16 +29,10 @@ from dlsched.srpt_mapping.solution import Schedule
 from dlsched.version import VERSION
 
 
-def prove(search: Search[Schedule], certificate: Certificate) -> None:
-    """Record the bound of a certificate if it is tighter than the one before."""
-    if search.bound is None or certificate.value > search.bound:
-        search.prove(certificate.value, source="certificate", certificate=certificate)
-
-
 def prove_prices(instance: Instance, search: Search[Schedule]) -> PricesCertificate:
     """Record and return the bound of the best prices of a GPU; record that of the best ones found if a limit stops the search."""
-    certificate = prices(instance, tick=search.tick, better=lambda certificate: prove(search, certificate))
-    prove(search, certificate)
+    certificate = prices(instance, tick=search.tick, better=search.certify)
+    search.certify(certificate)
     return certificate
 
 
@@ -53,9 +46,9 @@ def prove_packing(instance: Instance, search: Search[Schedule]) -> PackingCertif
         starts_s=starts_s,
         enough=math.inf if search.objective is None else search.objective,
         tick=search.tick,
-        better=lambda certificate: prove(search, certificate),
+        better=search.certify,
     )
-    prove(search, certificate)
+    search.certify(certificate)
     return certificate
 
 
@@ -282,7 +275,7 @@ def run_exact(instance: Instance, search: Search[Schedule]) -> TerminationStatus
     ``annealing`` run once. With too many layouts there are prices, a plan and annealing.
     """
     warm(instance, search)
-    prove(search, combined(instance, tick=search.tick))
+    search.certify(combined(instance, tick=search.tick))
     schedules = offer_policies(instance, search)
     if _tight(search):
         return TerminationStatus.OPTIMAL

@@ -12,7 +12,6 @@ from dlsched.srpt_mapping.exact import (
     anneal_incumbent,
     offer_policies,
     plan_incumbent,
-    prove,
     prove_all_prices,
     prove_packing,
     prove_prices,
@@ -65,7 +64,7 @@ def run_plan(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
 
 def run_bound(instance: Instance, search: Search[Schedule]) -> TerminationStatus:
     """The best of all bounds, or the best so far if a limit stops it."""
-    prove(search, bounds.combined(instance, tick=search.tick))
+    search.certify(bounds.combined(instance, tick=search.tick))
     prove_all_prices(instance, search)
     return TerminationStatus.FEASIBLE
 

@@ -209,20 +209,25 @@ class Queue:
     latest_s: float | None = None  # of any job, kept or not: the file was written then or later
     others: tuple[
         QueuedJob, ...
-    ] = ()  # left-out jobs and earlier attempts that held GPUs, until their end or ``latest_s``
+    ] = ()  # left-out jobs and earlier attempts that held GPUs, to their end or ``latest_s``
     still: tuple[QueuedJob, ...] = ()  # those of ``others`` that still run, as recorded, without an end
     slices: tuple[QueuedJob, ...] = ()  # left-out jobs on parts of GPUs, as recorded
     arrays: Mapping[str, int] = field(default_factory=dict)  # limits on concurrent tasks, where the file states them
     waiting: int = 0  # left-out jobs that have not started
-    pools: Mapping[str, int] = field(
-        default_factory=dict
-    )  # GPUs of partitions that the source says share none; 0: unstated
+    # GPUs of partitions that the source says share none; 0: unstated
+    pools: Mapping[str, int] = field(default_factory=dict)
     sliced: bool = False  # jobs on parts of GPUs take these, not whole ones
     typed: bool = False  # jobs run only on GPUs of the types that they name
 
     def takes(self, job: QueuedJob) -> float:
         """GPUs that a job takes in an instance."""
         return job.parts if self.sliced else job.gpus
+
+    def with_jobs(self, change: Callable[[Iterable[QueuedJob]], Iterable[QueuedJob]]) -> "Queue":
+        """Return it with every kind of its jobs, kept and left out, changed."""
+        kinds = self.jobs, self.others, self.still, self.slices
+        jobs, others, still, slices = (tuple(change(kind)) for kind in kinds)
+        return replace(self, jobs=jobs, others=others, still=still, slices=slices)
 
     def moment(self, time_s: float) -> str:
         """Write a time as options read it: a date of UTC without a zone, or seconds of the trace's clock.
@@ -268,16 +273,15 @@ def anonymous(queue: Queue) -> Queue:
     users = numbered("user ", sorted(held_s, key=lambda user: -held_s[user]))
     ids, groups = numbered("job ", (job.id for job in every)), numbered("group ", (job.group for job in every))
     arrays = numbered("", (*queue.arrays, *(job.array for job in every)))
-    jobs, others, still, slices = (
-        tuple(
+    renamed = queue.with_jobs(
+        lambda jobs: (
             each._replace(id=ids[each.id], user=users[each.user], group=groups[each.group], array=arrays[each.array])
-            for each in kind
+            for each in jobs
         )
-        for kind in (queue.jobs, queue.others, queue.still, queue.slices)
     )
     limits = {arrays[name]: most for name, most in queue.arrays.items()}
     audit = tuple(re.sub(r"(\(first in \w+ [\d,]*\d), .*\)\.$", r"\1).", each) for each in queue.audit)
-    return replace(queue, jobs=jobs, others=others, still=still, slices=slices, arrays=limits, audit=audit)
+    return replace(renamed, arrays=limits, audit=audit)
 
 
 def queue_window(queue: Queue, from_: str | None, to: str | None) -> Window:

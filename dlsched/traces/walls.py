@@ -83,16 +83,12 @@ def _joined(groups: Iterable[frozenset[str]]) -> list[frozenset[str]]:
 
 def _pool(queue: Queue, name: str, name_of: Mapping[str, str], *, seen: bool) -> Queue:
     """The jobs of a pool, its nodes, listed or as jobs show them (``seen``), and its quota if all of its partitions have one."""
-    jobs, others, still, slices = (
-        tuple(job for job in members if name_of[job.partition] == name)
-        for members in (queue.jobs, queue.others, queue.still, queue.slices)
-    )
     quotas = [queue.pools.get(partition, 0) for partition in name_of if name_of[partition] == name]
     quota = sum(quotas) if all(quotas) else 0
     words = counted("GPUs of the pool, by the quota that the file states", quota)
     nodes = tuple(node for node in queue.nodes if any(name_of[partition] == name for partition in node.pools))
-    part = replace(queue, jobs=jobs, others=others, still=still, slices=slices, nodes=nodes)
-    part = replace(part, pools={name: quota}, audit=(*queue.audit, *words))
+    own = queue.with_jobs(lambda jobs: (job for job in jobs if name_of[job.partition] == name))
+    part = replace(own, nodes=nodes, pools={name: quota}, audit=(*queue.audit, *words))
     return replace(part, nodes=tuple(_nodes(part))) if seen else part
 
 

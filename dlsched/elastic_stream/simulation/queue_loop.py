@@ -23,9 +23,8 @@ from dlsched.elastic_stream.simulation.present_jobs import (
     Queued,
 )
 
-_FREE, _KNOWN, _FAR = range(
-    3
-)  # in ``state``: idle units; whether all keys in ``running`` are of now; how many first are not
+# in ``state``: idle units; whether all keys in ``running`` are of now; how many first are not
+_FREE, _KNOWN, _FAR = range(3)
 _NEAR, _PART = 32, 16  # running jobs whose keys are updated at every event: at least so many, and one in so many
 _SLACK = 1 + 1e-12  # rounding of keys
 _MOMENTS = 256  # between two yields

@@ -122,9 +122,8 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
     works = [job.work for job in jobs]
     sizes, times, keys, firsts, numbers = [], [], [], [], {0: 0}
     pairs: Pairs = [], [], []
-    alike: dict[
-        object, tuple[int, float, dict[int, float], int]
-    ] = {}  # by speeds: size, its time, all times, first pair
+    # by speeds: size, its time, all times, first pair
+    alike: dict[object, tuple[int, float, dict[int, float], int]] = {}
     for index, (job, work) in enumerate(zip(jobs, works, strict=True)):
         size, time_s, key, first = 0, 0.0, 0.0, 0
         if work:

@@ -208,9 +208,7 @@ def by_programs(instance: Instance, search: Search[Placement]) -> TerminationSta
         middle = (first + last) // 2
     if search.proven:
         return TerminationStatus.OPTIMAL
-    assert search.objective is not None
-    search.prove(search.objective, source=search.solver_version or "no smaller ratio")
-    return TerminationStatus.OPTIMAL
+    return search.optimal(search.solver_version or "no smaller ratio")
 
 
 def within(instance: Instance, data: Arrays, listed: Sequence[Counts], search: Search[Placement]) -> Counts | None:

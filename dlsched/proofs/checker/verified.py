@@ -41,14 +41,8 @@ class Verified:
 def check_proof(path: str | os.PathLike[str], instance: InstanceFile, formulation: str | None = None) -> Verified:
     """Verify a proof file, packed by gzip or not; ``formulation``: by default the one that the file names.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, is no proof, is of another instance, or takes more work or memory than the limits.
-    ProofError
-        It states what is not so.
-    UsageError
-        The instance has no such model.
+    InputError: the file cannot be read, is no proof, is of another instance, or takes more work or memory than the limits.
+    ProofError: it states what is not so. UsageError: the instance has no such model.
     """
     name = os.fspath(path)
     try:

@@ -31,26 +31,14 @@ from dlsched.solvers.linear import Floats
 
 @dataclass(eq=False, slots=True)
 class Case:
-    """One case; the first, without a parent, narrows nothing.
+    """One case: that of ``parent`` in which a variable, ``column``, is at least (``rising``) or at most ``value``.
 
-    Parameters
-    ----------
-    parent, column, rising, value
-        It is the case of ``parent`` in which the variable is at least (``rising``) or at most ``value``.
-    bound
-        About what its parent's relaxation proves, in scaled costs.
-    basis, proof
-        The basis to start from; multipliers that prove something of this case, or those of its parent.
-    children
-        The two cases that it is split into.
-    stands_for
-        A case further down that proves all of this one, as it needs no assumption in between.
-    uses
-        The cases above (or this one) whose assumption its proof needs; None: it is open.
-    dropped
-        Whether a case above is proven without it.
-    moved
-        How far the variable had to move from where the parent's relaxation had it.
+    The first, without a parent, narrows nothing. ``bound``: about what its parent's relaxation proves, in scaled costs;
+    ``basis``, ``proof``: the basis to start from; multipliers that prove something of this case, or those of its parent;
+    ``children``: the two cases that it is split into; ``stands_for``: a case further down that proves all of this one, as it
+    needs no assumption in between; ``uses``: the cases above (or this one) whose assumption its proof needs; None: it is open;
+    ``dropped``: whether a case above is proven without it; ``moved``: how far the variable had to move from where the parent's
+    relaxation had it.
     """
 
     parent: "Case | None" = None

@@ -33,7 +33,6 @@ from dlsched.core.gap import meets
 from dlsched.core.limits import Stopped
 from dlsched.core.search import CONTRADICTION, Search
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_embedding.bounds import certify
 from dlsched.ring_embedding.checker import worker_slots
 from dlsched.ring_embedding.exact import LINEAR, Program, arrays, circuits_or_rows, limits_of, small, solve_circuit
 from dlsched.ring_embedding.formulations.circuit import build_circuit
@@ -248,17 +247,17 @@ def keep(instance: Instance, search: Search[Embedding], found: Embedding, source
 
 def run_bound(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """Certify the bound of all slots as one pool, then that of the relaxation."""
-    certify(aggregated(instance, search.budget), search)
-    certify(horizon(instance, search.budget), search)
+    search.certify(aggregated(instance, search.budget))
+    search.certify(horizon(instance, search.budget))
     return TerminationStatus.FEASIBLE
 
 
 def run_plan(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
     """Offer the answer of ``quick``, then plans that follow the relaxation."""
     keep(instance, search, quick(instance), "quick")
-    certify(aggregated(instance, search.budget), search)
+    search.certify(aggregated(instance, search.budget))
     water = Water(instance, search.budget)
-    least = raise_levels(water, first=lambda: certify(water.certificate(), search))
+    least = raise_levels(water, first=lambda: search.certify(water.certificate()))
 
     def enough(found: Embedding) -> bool:
         keep(instance, search, found, "plan")

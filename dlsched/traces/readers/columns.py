@@ -201,25 +201,11 @@ class _Reader:
         return self.moments.settled(job), ended
 
 
-ACME: Final[Mapping[str, Column]] = {
-    "id": Column("job_id"),
-    "user": Column("user"),
-    "group": Column("type"),
-    "arrival": Column("submit_time"),
-    "start": Column("start_time"),
-    "end": Column("end_time"),
-    "gpus": Column("gpu_num"),
-    "cpus": Column("cpu_num"),
-    "state": Column("state"),
-}
-HELIOS: Final[Mapping[str, Column]] = {**ACME, "group": Column("vc"), "duration": Column("duration")}
-PHILLY: Final[Mapping[str, Column]] = {
-    "user": Column("cluster"),
-    "group": Column("cluster"),
-    "arrival": Column("timestamp"),
-    "duration": Column("duration"),
-    "gpus": Column("num_gpus"),
-}
+ACME: Final = read_mapping(
+    "id=job_id,user=user,group=type,arrival=submit_time,start=start_time,end=end_time,gpus=gpu_num,cpus=cpu_num,state=state"
+)
+HELIOS: Final = {**ACME, "group": Column("vc"), "duration": Column("duration")}
+PHILLY: Final = read_mapping("user=cluster,group=cluster,arrival=timestamp,duration=duration,gpus=num_gpus")
 
 
 def read_acme(path: Path, *, states: Collection[str] | None = None, ended_only: bool = True) -> Queue:

@@ -1,7 +1,7 @@
 """Reader of Kueue's workloads and quotas: a ClusterQueue, or all of a cohort, whose queues borrow, is a pool of GPUs."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,17 +70,16 @@ def with_quotas(queue: Queue, objects: Sequence[Json], resource: str) -> Queue:
         name for name, kind in got if kind not in of_pool.get(name, ())
     }
 
-    def placed(jobs: Sequence[QueuedJob]) -> tuple[QueuedJob, ...]:
+    def placed(jobs: Iterable[QueuedJob]) -> Iterator[QueuedJob]:
         named = ((job, pool(job)) for job in jobs)
-        return tuple(job._replace(partition=f"{name}/{job.gpu_type}" if name in apart else name) for job, name in named)
+        return (job._replace(partition=f"{name}/{job.gpu_type}" if name in apart else name) for job, name in named)
 
     pools = {
         f"{name}/{flavor}" if name in apart else name: gpus if name in apart else sum(own.values())
         for name, own in of_pool.items()
         for flavor, gpus in own.items()
     }
-    jobs, others, still, slices = map(placed, (queue.jobs, queue.others, queue.still, queue.slices))
-    return replace(queue, jobs=jobs, others=others, still=still, slices=slices, pools=pools)
+    return replace(queue.with_jobs(placed), pools=pools)
 
 
 def _quotas(item: Json, resource: str) -> Counter[str]:

@@ -203,25 +203,8 @@ def prove_all_tables(
 ) -> AllTables:
     """Prove how bad a policy of elastic_stream can be on any concave table of speeds that all jobs have.
 
-    Parameters
-    ----------
-    method
-        Name of a policy.
-    units, jobs
-        Units of the cluster, 1 to 4, and jobs, 1 or 2.
-    gap
-        How far apart the ends may be: the upper one is at most 1 + ``gap`` times the lower one.
-    limits, progress
-        As in ``prove_policy``.
-
-    Raises
-    ------
-    UsageError
-        The policy cannot be proven, or a limit was reached before anything was known.
-    KeyboardInterrupt
-        Before anything was known.
-    SolverError
-        HiGHS gives no answer, or one that no rationals confirm.
+    ``method``: name of a policy; ``units``, ``jobs``: of the cluster, 1 to 4 and 1 or 2; ``gap``: the upper end is at most
+    1 + ``gap`` times the lower one; ``limits``, ``progress`` and errors as in ``prove_policy``.
     """
     if method not in POLICIES:
         raise UsageError(where="method", found=repr(method), allowed=", ".join(POLICIES))

@@ -266,31 +266,15 @@ def prove_policy(
 
     Stopped by a limit or by Ctrl-C, it returns an interval that holds the supremum: ``ratio`` to ``at_most``.
 
-    Parameters
-    ----------
-    method
-        Name of a policy; FILE.py:NAME of a class of your own, or that class. Its code runs in this process, and its supremum is
-        that over instances without ties: no two events at one time, no two compared values equal.
-    speeds
-        One or more tables of speeds on 1, 2, ..., C units; a job has any of them.
-    weights
-        Weights of flow times; a job has any of them. They are taken as whole numbers without a common divisor.
-    jobs
-        Number of jobs.
-    limits
-        Limits of the search; its nodes are linear programs.
-    progress
-        Called now and then with the number of programs.
+    ``method``: name of a policy; FILE.py:NAME of a class of your own, or that class. Its code runs in this process, and its
+    supremum is that over instances without ties: no two events at one time, no two compared values equal. ``speeds``: one or more
+    tables of speeds on 1, 2, ..., C units; a job has any of them. ``weights``: of flow times; a job has any of them. They are
+    taken as whole numbers without a common divisor. ``limits``: of the search; its nodes are linear programs. ``progress``:
+    called now and then with the number of programs.
 
-    Raises
-    ------
-    UsageError
-        The policy cannot be proven: its code does what a proof cannot follow, and where, or its ratio has no bound; or a limit
-        was reached before anything was proven.
-    KeyboardInterrupt
-        Before anything was proven.
-    SolverError
-        HiGHS gives no answer, or one that no rationals confirm.
+    UsageError: the policy cannot be proven, as its code does what a proof cannot follow, and where, or its ratio has no bound; or
+    a limit was reached before anything was proven (Ctrl-C: KeyboardInterrupt). SolverError: HiGHS gives no answer, or one that
+    no rationals confirm.
     """
     own = None if isinstance(method, str) and ":" not in method else own_policy(method)
     name = str(method) if own is None else own.text

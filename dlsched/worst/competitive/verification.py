@@ -37,12 +37,7 @@ __all__ = ["Verified", "verify"]
 def verify(data: Mapping[str, object], own: OwnPolicy | None = None) -> Verified:
     """Verify a certificate; one of a policy of the user's own runs the code of ``own``, never what the file names.
 
-    Raises
-    ------
-    InputError
-        The certificate cannot be read.
-    ValueError
-        The certificate does not prove what it states.
+    InputError: the certificate cannot be read. ValueError: it does not prove what it states.
     """
     claim = claim_from(data, own)
     leaves = cover(claim) if claim.classes else cover_concave(claim)

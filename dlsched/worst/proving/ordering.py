@@ -194,9 +194,8 @@ def _compare(program: _Program, setting: Setting, steps: list[Step], first: Step
     needed = setting.gpus + 1 - (second[2] - second[1]) - (setting.jobs - 1) - first[1]
     program.at_least(0, *added, (-needed, late))
     for step in steps:
-        if (
-            step[0] == first[0] and step[2] == first[1]
-        ):  # what comes after a step of the first job comes after those before it
+        # what comes after a step of the first job comes after those before it
+        if step[0] == first[0] and step[2] == first[1]:
             program.at_least(0, (1, ("before", step, second)), (-1, before))
 
 

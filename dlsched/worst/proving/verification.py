@@ -336,9 +336,8 @@ def instance_of(claim: Claim) -> InstanceFile:
 
 def ratio_of(claim: Claim, instance: InstanceFile) -> Fraction:
     """Run the library's method, and divide the cost of its answer by the optimum, both exactly."""
-    if isinstance(
-        instance, async_sgd.Instance
-    ):  # no answer is better than the optimum: its ratio is known not to be less
+    # no answer is better than the optimum: its ratio is known not to be less
+    if isinstance(instance, async_sgd.Instance):
         async_sgd.marginal(instance)
         return Fraction(1)
     assert isinstance(instance, ring_allocation.Instance)

@@ -18,11 +18,10 @@ from dlsched.core.errors import UsageError
 from dlsched.core.family import Method
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
-from dlsched.elastic_stream import slots
-from dlsched.elastic_stream.exact import SLOTS, offer_quick, run_exact
+from dlsched.elastic_stream.exact import offer_quick, run_exact, slots_alone
 from dlsched.elastic_stream.heuristics import POLICIES
 from dlsched.elastic_stream.instance import RANGES, Instance
-from dlsched.elastic_stream.slots import TooLarge, search_slots
+from dlsched.elastic_stream.slots import TooLarge
 from dlsched.elastic_stream.solution import Stream
 from dlsched.families import FAMILIES
 from dlsched.worst import spaces
@@ -41,22 +40,10 @@ def run_slots(instance: Instance, search: Search[Stream]) -> TerminationStatus:
     offer_quick(instance, search)
     for name in _FIRST:
         search.offer(POLICIES[name](instance, tick=search.tick), source=name)
-    weight = instance.total_weight
-    assert search.objective is not None
     try:
-        search_slots(
-            instance,
-            search.objective * weight,
-            found=lambda plan: search.offer(slots.stream_of(instance, plan), source=SLOTS),
-            proven=lambda total_s: search.prove(total_s / weight, source=SLOTS),
-            budget=search.budget,
-        )
+        return slots_alone(instance, search)
     except TooLarge:
         return run_exact(instance, search)
-    if not search.proven:  # the stream held is worse than the search's value, because slots are rounded
-        return TerminationStatus.FEASIBLE
-    search.prove(search.objective, source=SLOTS)
-    return TerminationStatus.OPTIMAL
 
 
 SLOTS_ALONE = Method("exact", "exact", run_slots, warm=offer_quick)
