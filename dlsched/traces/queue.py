@@ -207,9 +207,7 @@ class Queue:
     dated: bool = True  # whether times are calendar times
     nodes: tuple[QueueNode, ...] = ()  # of the cluster, if the source lists them
     latest_s: float | None = None  # of any job, kept or not: the file was written then or later
-    others: tuple[
-        QueuedJob, ...
-    ] = ()  # left-out jobs and earlier attempts that held GPUs, to their end or ``latest_s``
+    others: tuple[QueuedJob, ...] = ()  # left-out jobs and earlier attempts that held GPUs, none beyond ``latest_s``
     still: tuple[QueuedJob, ...] = ()  # those of ``others`` that still run, as recorded, without an end
     slices: tuple[QueuedJob, ...] = ()  # left-out jobs on parts of GPUs, as recorded
     arrays: Mapping[str, int] = field(default_factory=dict)  # limits on concurrent tasks, where the file states them
