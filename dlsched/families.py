@@ -301,9 +301,8 @@ def write(item: InstanceFile | Result[Solution], path: str | os.PathLike[str]) -
         raise UsageError(where="item", found=type(item).__name__, allowed="an instance or a result")
     if isinstance(item, Result):
         require_json(path)
-    mode = "json" if path_of(path).endswith(PARQUET) else "python"
-    data = item.as_data() if isinstance(item, Result) else item.in_blocks(type(item).as_data, mode)
-    if mode == "python":
+    data = item.as_data() if isinstance(item, Result) else item.in_blocks()
+    if not path_of(path).endswith(PARQUET):
         write_text(path, json_pieces(data))
         return
     from dlsched.core.parquet import write_parquet

@@ -13,7 +13,6 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -252,14 +251,12 @@ def json_pieces(data: Mapping[str, object]) -> Iterator[str]:
     """Yield ``json_text`` in pieces; an iterator among the values yields a list in blocks, as ``canonical_sha256`` takes them."""
     for number, (key, value) in enumerate(data.items()):
         yield f"{',' if number else '{'}\n {json.dumps(key)}: "
-        blocks = value if isinstance(value, Iterator) else iter([value])
-        first = next(blocks)
-        if isinstance(first, list | tuple) and first and isinstance(first[0], dict):
-            for place, block in enumerate(chain([first], blocks)):
-                yield ("," if place else "[") + "\n  " + text_of(block, ",\n  ")
-            yield "\n ]"
-        else:
-            yield text_of([first], "")
+        if not isinstance(value, Iterator) and not (isinstance(value, list) and value and isinstance(value[0], dict)):
+            yield text_of([value], "")
+            continue
+        for place, block in enumerate(value if isinstance(value, Iterator) else [value]):
+            yield ("," if place else "[") + "\n  " + text_of(block, ",\n  ")
+        yield "\n ]"
     yield "\n}\n" if data else "{\n\n}\n"
 
 

@@ -1,10 +1,9 @@
 """The base of the families' instances: how one is validated, read from a DataFrame, written and hashed."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Annotated, Any, ClassVar, Protocol, Required, Self, TypedDict, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
@@ -199,6 +198,15 @@ def _told(rows: Sequence[Rows], sentence: str) -> str:
     return sentence
 
 
+def _without(part: Part, field: str, value: object) -> Part:
+    """The part, or a copy without the field if that has this value."""
+    if getattr(part, field) != value:
+        return part
+    copied = BaseModel.__copy__(part)
+    copied.__dict__[field] = None
+    return copied
+
+
 class InstanceFile(Part):
     """Base of the families' instances: immutable, strict, with name, source and what is known."""
 
@@ -324,43 +332,40 @@ class InstanceFile(Part):
             getattr(self, name) == getattr(other, name) for name in type(self).model_fields
         )
 
-    def as_data(self, mode: str = "json") -> dict[str, Any]:
-        """Return the instance as its file holds it, in a ``mode`` of Pydantic; fields at their default are left out."""
-        return {"format": f"dlsched/{self.family}/1"} | self.model_dump(mode=mode, exclude_defaults=True)
+    def as_data(self) -> dict[str, Any]:
+        """Return the instance as its file holds it; fields at their default are left out."""
+        return {"format": f"dlsched/{self.family}/1"} | self.model_dump(mode="json", exclude_defaults=True)
 
-    def canonical_data(self, mode: str = "json") -> dict[str, Any]:
-        """Return what the hash covers: ``as_data`` without ``known``, ``source``, and counts that are ``default_count``."""
-        data = {key: value for key, value in self.as_data(mode).items() if key not in ("known", "source")}
+    def canonical_data(self) -> dict[str, Any]:
+        """Return what the hash covers: ``as_data`` of ``hashed``."""
+        return self.hashed().as_data()
+
+    def hashed(self) -> Self:
+        """Return a copy, not validated, without ``known``, ``source``, and counts that are ``default_count``."""
+        copied = BaseModel.__copy__(self)
+        copied.__dict__.update(known=None, source=None)
         count, capacity = self.default_count
-        for job in data["jobs"] if count else ():
-            if job.get(count) == getattr(self, capacity):
-                del job[count]
-        return data
+        if count:
+            copied.__dict__["jobs"] = tuple(_without(job, count, getattr(self, capacity)) for job in vars(self)["jobs"])
+        return copied
 
     @cached_property
     def sha256(self) -> str:
         """SHA-256 of the canonical JSON, computed when first asked for."""
-        return canonical_sha256(self.in_blocks(type(self).canonical_data))
+        return canonical_sha256(self.hashed().in_blocks())
 
-    def in_blocks(self, data_of: Callable[[Self, str], dict[str, object]], mode: str = "python") -> dict[str, object]:
-        """Return the data, as ``data_of`` makes them, with the longest list as an iterator over its blocks.
+    def in_blocks(self) -> dict[str, object]:
+        """Return ``as_data``, with the longest list of parts as an iterator over blocks of these.
 
         As plain data, all entries at once take up to ten times the memory of the file.
         """
-        lists = {name: value for name in type(self).model_fields if isinstance(value := getattr(self, name), tuple)}
-        longest = max(
-            lists,
-            key=lambda name: len(lists[name]) * all(isinstance(each, Part) for each in lists[name][:1]),
-            default="",
-        )
-        if not lists.get(longest):
-            return data_of(self, "json")
-
-        def block(start: int) -> dict[str, object]:
-            part = BaseModel.__copy__(self)
-            part.__dict__[longest] = lists[longest][start : start + _BLOCK]
-            return data_of(part, mode)
-
-        first = block(0)
-        later = (block(start)[longest] for start in range(_BLOCK, len(lists[longest]), _BLOCK))
-        return first | {longest: chain([first[longest]], later)}
+        own = [(name, vars(self)[name]) for name in type(self).model_fields]
+        lists = {
+            name: value for name, value in own if isinstance(value, tuple) and isinstance(next(iter(value), 0), Part)
+        }
+        if not lists:
+            return self.as_data()
+        longest = max(lists, key=lambda name: len(lists[name]))
+        parts, first = lists[longest], BaseModel.__copy__(self)
+        first.__dict__[longest] = parts[:1]
+        return first.as_data() | {longest: (parts[start : start + _BLOCK] for start in range(0, len(parts), _BLOCK))}

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, cast
 
@@ -40,9 +40,10 @@ def write_parquet(data: Mapping[str, object], part: type[BaseModel], path: str |
     fields = json.dumps({key: value for key, value in data.items() if key != field}, allow_nan=False)
     arrow = pa.schema(columns, {_FIELDS: fields, _ROWS: field})
 
-    def table(block: list[dict[str, object]]) -> "pa.Table":
-        rows = [{key: value if types[key] else json.dumps(value) for key, value in row.items()} for row in block]
-        return pa.Table.from_pylist(rows, arrow)
+    def table(block: Iterable[BaseModel]) -> "pa.Table":
+        rows = (each.model_dump(mode="json", exclude_defaults=True).items() for each in block)
+        plain = [{key: value if types[key] else json.dumps(value) for key, value in row} for row in rows]
+        return pa.Table.from_pylist(plain, arrow)
 
     tables = map(table, blocks)
     with whole_file(path) as stream, parquet.ParquetWriter(stream, arrow, write_page_checksum=True) as writer:

@@ -68,7 +68,7 @@ class RingBlock(JobBlock):
 
     def text(self) -> bytes:
         """Canonical JSON of the jobs, without brackets."""
-        return text_of(self._part.canonical_data("python")["jobs"], ",", canonical=True).encode()
+        return text_of(self._part.hashed().jobs, ",", canonical=True).encode()
 
     @cached_property
     def table(self) -> CostTable:
