@@ -57,7 +57,7 @@ COMMANDS = {
 GROUPS = {
     "study": {
         "plan": ("study_runs:run_plan", "Say what a study would run, and estimate how long it takes."),
-        "run": ("study_runs:run", "Run what has not run yet of a study."),
+        "run": ("study_runs:run", "Run the cells of a study that have not run yet."),
         "check": ("study_runs:run_check", "Compute every row of a study anew; exit 7 where one is false."),
         "show": ("study_results:run_show", "Show the figures of a study as tables."),
         "report": ("study_results:run_report", "Write a study as a page that opens anywhere."),
@@ -130,7 +130,7 @@ app = typer.Typer(
     name="dlsched",
     cls=_Commands,
     help="Exact optima, bounds and published heuristics for allocating GPUs to deep-learning training jobs.",
-    epilog="Exit codes: 0 a solution is held; 1 internal or solver error; 2 wrong usage; 3 bad input file; "
+    epilog="Exit codes: 0 a solution was found; 1 internal or solver error; 2 wrong usage; 3 bad input file; "
     "4 proven infeasible; 5 no answer; 6 solver not installed; 7 a check failed or two solvers disagree; "
     "8 cells of a study failed; 130, 143, 129 ended by Ctrl-C before a method ran, by SIGTERM, by SIGHUP.",
     pretty_exceptions_enable=False,

@@ -74,7 +74,7 @@ def run(
     for sentence in (*found.wrong, *(stray_row(path, claims[path]).status for path in strays)):
         print(f"dlsched: {printable(sentence)}", file=sys.stderr)
     if interrupted:
-        print("dlsched: interrupted; the rows above are what was done", file=sys.stderr)
+        print("dlsched: interrupted; these are the rows so far", file=sys.stderr)
     unsaid = any(claims[path].result is None and claims[path].instance is None for path in strays)
     return 7 if found.wrong else 3 if errors or (strays and not unsaid) else 2 if strays else 0
 

@@ -28,7 +28,7 @@ def run(
         str | None, typer.Option("-o", "--out", metavar="FILE.html", help="Write a page with the figures there.")
     ] = None,
     store: Annotated[
-        str | None, typer.Option("-s", "--store", metavar="STORE", help="Where results are kept; NAME.study.sqlite.")
+        str | None, typer.Option("-s", "--store", metavar="STORE", help="Store of the results; NAME.study.sqlite.")
     ] = None,
     trace: Annotated[
         str | None, typer.Option(metavar="FILE", help="The public file that a reproduction is about.")

@@ -41,7 +41,7 @@ FAILED = 8
 def run(
     plan: Annotated[str, typer.Argument(metavar="PLAN", help=PLAN_HELP)],
     store: Annotated[
-        str | None, typer.Option("-s", "--store", metavar="STORE", help="Where results are kept; beside the plan.")
+        str | None, typer.Option("-s", "--store", metavar="STORE", help="Store of the results; beside the plan.")
     ] = None,
     workers: Workers = None,
     engine: Engine = "local",

@@ -30,7 +30,7 @@ OWN = of_queues("from", "to", *READING_OPTIONS, *OF_EVALUATIONS, "estimates")
     words={
         "from": "Submissions from here on.",
         "to": "Submissions before it.",
-        "estimates": "Policies are told what users said that jobs take.",
+        "estimates": "Policies know only the run times that users requested.",
         "gpus_of_node": "GPUs of a server where no nodes are known, or others than --gpus; 8.",
         "scaling": "own or published speeds; elastic_stream, own.",
     },
@@ -63,7 +63,7 @@ def run(
         typer.Option(metavar="FAMILY", help="srpt_mapping, or elastic_stream.", autocompletion=completion.families),
     ] = DEFAULT,
     store: Annotated[
-        str | None, typer.Option("-s", "--store", metavar="STORE", help="Where results are kept; beside the page.")
+        str | None, typer.Option("-s", "--store", metavar="STORE", help="Store of the results; beside the page.")
     ] = None,
     workers: Workers = None,
     time_limit: Annotated[

@@ -169,7 +169,7 @@ def _said(worst: Worst, certificate: str | None, out: str | None, as_json: bool)
     if worst.failures:
         return FAILED
     if worst.ended == "interrupted":
-        print("dlsched: interrupted; what is shown is the worst so far", file=sys.stderr)
+        print("dlsched: interrupted; this is the worst instance so far", file=sys.stderr)
         return INTERRUPTED
     return 0
 

@@ -211,7 +211,7 @@ class Comparison:
             f"ratios of {family}{f', {name}' * (several[family] > 1)}: {objective.ratio_sentence()}"
             for (family, name), objective in objectives.items()
         ]
-        return [*ratios, *["interrupted; the rows are what was done"] * self.interrupted]
+        return [*ratios, *["interrupted; these are the rows so far"] * self.interrupted]
 
     @property
     def wrong(self) -> list[str]:

@@ -239,4 +239,4 @@ def stray_row(path: str, claim: Claim) -> Compared:
     if named is None:
         reason = "a bare solution does not say to which of several instances it belongs"
         return Compared("-", label, "foreign", f"{path}: {reason}")
-    return Compared(named.name or "-", label, "foreign", f"{path}: belongs to no instance that was given")
+    return Compared(named.name or "-", label, "foreign", f"{path}: belongs to none of the instances")

@@ -389,7 +389,7 @@ def heuristic(
             instead = quick(instance) if quick is not None and instead is None else instead
             if instead is not None:
                 search.offer(instead, source=name)
-                search.say(f"{name} was stopped; what is held is the answer of a faster rule")
+                search.say(f"{name} was stopped; the answer is that of a faster rule")
             raise
         if found is None:
             return TerminationStatus.NO_SOLUTION

@@ -143,21 +143,21 @@ def saving(cluster: Cluster) -> str:
     # Jobs that held GPUs and are left out, if they held much or are on parts of GPUs.
     if cluster.outside > MOST_OUTSIDE:
         among, share = _not_looked_at(cluster)
-        sentences.append(f"Jobs that are not looked at{among and f'{among},'} {share}; here they take none, {WITHOUT}.")
+        sentences.append(f"Jobs outside the comparison{among and f'{among},'} {share}; here they use none, {WITHOUT}.")
     elif cluster.left_out:
         verb = "is" if cluster.left_out == 1 else "are"
         sentences.append(f"{several(cluster.left_out, 'job')} on parts of GPUs {verb} left out, and take none here.")
     sentences += _parts(cluster)
     if cluster.tasks:
         tasks = several(cluster.tasks, "task")
-        sentences.append(f"Arrays of which only so many tasks might run at once have no such limit here: {tasks}.")
+        sentences.append(f"Concurrency limits of arrays are not modelled: {tasks}.")
     return " ".join(sentences)
 
 
 def _not_looked_at(cluster: Cluster) -> tuple[str, str]:
     """Write which jobs are left out, and their share of the GPU time."""
     among = f", {several(cluster.left_out, 'job')} on parts of GPUs among them" if cluster.left_out else ""
-    return among, f"held {percent(cluster.outside)} of the GPU time that {several(cluster.gpus, 'GPU')} have"
+    return among, f"used {percent(cluster.outside)} of the GPU time of {several(cluster.gpus, 'GPU')}"
 
 
 def _parts(cluster: Cluster) -> list[str]:
@@ -226,7 +226,7 @@ def distance(cluster: Cluster) -> str:
     if best is None:
         return ""
     if least_s is None:
-        return "No bound was proven within the limits, so how much better a schedule could be is not known."
+        return "No bound was proven within the limits, so how much better a schedule could be is unknown."
     flow_s, unit = cluster.flow_s(best), unit_of(cluster)
     which = " that gives every part of a GPU a whole one" if cluster.whole else ""
     # the bound rests on what the record says or shows of walls
@@ -247,7 +247,7 @@ def lost(cluster: Cluster) -> str:
     names = dict.fromkeys(name for name in (cluster.baseline, cluster.best) if name and cluster.fates[name].parts)
     shares = [f"{percent(cluster.fates[name].parts['lost'].share)} under `{name}`" for name in names]
     return (
-        f"Of the GPU time, {' and '.join(shares)} lay in free parts of which no waiting job could use any."
+        f"Of the GPU time, {' and '.join(shares)} lay in free parts of GPUs that no waiting job could use."
         if names
         else ""
     )
@@ -262,27 +262,23 @@ def why_baseline(cluster: Cluster) -> str:
         if cluster.outside <= MOST_OUTSIDE:
             return ""
         return (
-            f"What happened waited for the jobs that are not looked at too; as they held more than {percent(MOST_OUTSIDE)}, the "
-            f"comparison is with `{base}`, not with what happened."
+            f"What really happened includes waiting for jobs outside the comparison; as these used more than "
+            f"{percent(MOST_OUTSIDE)}, the comparison is with `{base}`."
         )
-    return (
-        f"What really happened is not known on this cluster (the audit says why), so the comparison is with `{base}`."
-    )
+    return f"What really happened is unknown on this cluster (the audit says why), so the comparison is with `{base}`."
 
 
 def known(estimates: bool, silent: int = 0) -> str:
     """Write what policies know of the lengths of jobs; ``silent`` jobs had no estimate."""
     if estimates:
-        knowledge = "Policies know of a job's length what its user said"
+        knowledge = "Policies know the run time that a job's user requested"
         if not silent:
             return f"{knowledge}."
         return (
-            f"{knowledge}; of {several(silent, 'job')} whose users said nothing, the median of what was said in the same "
-            "partition, or else in the file."
+            f"{knowledge}; for {several(silent, 'job')} without a request, the median request of the same partition, or else "
+            "of the file."
         )
-    return (
-        "Policies know how long every job really runs, which no scheduler does; --estimates tells them what users said."
-    )
+    return "Policies know how long every job really runs, which no scheduler does; --estimates shows them the requested ones."
 
 
 def size_in_words(cluster: Cluster, today: Cluster, unit: str = "") -> str:
@@ -348,9 +344,9 @@ def _no_room(cluster: Cluster) -> list[str]:
     """Name jobs that a size of the cluster leaves out, if they held much or are on parts of GPUs."""
     if cluster.outside > MOST_OUTSIDE:
         among, share = _not_looked_at(cluster)
-        return [f"No room is kept for the jobs that are not looked at{among}, which {share}."]
+        return [f"No GPUs are reserved for the jobs outside the comparison{among}, which {share}."]
     if cluster.left_out:
-        return [f"No room is kept for {several(cluster.left_out, 'job')} on parts of GPUs, left out here."]
+        return [f"No GPUs are reserved for {several(cluster.left_out, 'job')} on parts of GPUs, left out here."]
     return _parts(cluster)
 
 

@@ -40,11 +40,11 @@ from dlsched.study.reports.page_parts import (
 
 MOST_USERS = 10
 LEFT = {
-    "fragment": "Of the GPU time, what is free and a job of the queue cannot use, its mean over all jobs (FGD).",
-    "fragment_of_free": "The same, of the GPU time that is free.",
-    "gpus_touched": "GPUs of which some job has a part at some time, of all.",
+    "fragment": "Share of the GPU time that is free and that a job of the queue cannot use; mean over all jobs (FGD).",
+    "fragment_of_free": "The same as a share of the free GPU time.",
+    "gpus_touched": "Share of the GPUs on which a job has a part at some time.",
     "gpus_touched_at_once": "The most at one time.",
-    "lost": "Of the GPU time, the free parts of which no job that waits could use any, while one waits.",
+    "lost": "Share of the GPU time in free parts that no waiting job could use, while one waits.",
 }
 """What is left of GPUs where jobs take slices: columns, in words."""
 
@@ -104,8 +104,8 @@ def policies_table(cluster: Cluster, looks: dict[str, Look], unit: Unit) -> Tabl
         *(Column(f"flow {which}, {unit.name}", "End - submission.") for which in flows),
         Column("slowdown mean", "Bounded: flow over running time, the latter at least 10 s."),
         Column("median", "Of the bounded slowdown."),
-        Column("used", "GPU-seconds held, of those from the first submission to the last end."),
-        Column("scattered", "Of the free GPU-seconds, the part on nodes of which another GPU was in use."),
+        Column("used", "GPU-seconds in use, as a share of those from the first submission to the last end."),
+        Column("scattered", "Share of the free GPU-seconds on nodes with another GPU in use."),
         Column("flow / bound", "Mean flow time over the least that is proven possible."),
         Column("Jain's index", "Of the users' mean slowdowns: 1 is equal."),
         *(Column(figure.replace("_", " "), LEFT[figure]) for figure in left),

@@ -212,7 +212,7 @@ def _pieces(
             if not size or len(parts) == 1:
                 raise
             too_small.append(pool)
-    words = f"Pools that hold none of their jobs, left out: {', '.join(too_small)}."
+    words = f"Pools too small for any of their jobs, left out: {', '.join(too_small)}."
     notes = [Sentence(words, warns=True)] if too_small else []
     absent = ", ".join(name for name in parts if name not in there)
     notes += [Sentence(f"Pools without a job in the window, left out: {absent}.")] if absent else []

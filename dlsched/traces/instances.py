@@ -119,7 +119,7 @@ def import_made(source: str, path: str, queue: Queue | None = None, /, **options
     family = str(stated.pop("family", DEFAULT))
     if not SOURCES[source].queued(options.get("family")):
         raise UsageError(
-            where="source", found=repr(source), allowed="what is read as a queue, or another family of one"
+            where="source", found=repr(source), allowed="a source that is read as a queue, or another family"
         )
     allowed = options_of(family)
     # What the reader takes is no matter of the maker.

@@ -234,7 +234,7 @@ def test_bare_answers_name_their_instance(key: str, cli: Any, example: Path, sta
     found = {(row["instance"], row["method"]): row["ratio"] for row in ended.json if row["kind"] == "foreign"}
     assert found == {("stall", "one"): 9.0, ("third", "two"): 1.0}  # 90 against 10, and against 90
     ended = cli("compare", stall, third, "--methods", "exact", "--solutions", *answers, bare(None, {"a": 1}, "no.json"))
-    assert (ended.code, "no.json: belongs to no instance" in ended.line) == (3, True)
+    assert (ended.code, "no.json: belongs to none of the instances" in ended.line) == (3, True)
 
 
 def test_the_bound_that_is_computed_besides_is_a_row(compare: Compare, stall: Path) -> None:
@@ -490,7 +490,7 @@ def test_answers_of_one_name_are_numbered(tmp_path, monkeypatch):
     rows = [
         Compared("one", "mine", "foreign", "feasible", 2.0, verdict=Verdict(ratio=1.5)),
         Compared("one", "mine", "foreign", "feasible", 3.0, verdict=Verdict(ratio=float("inf"))),
-        Compared("-", "stray", "foreign", "belongs to no instance that was given"),
+        Compared("-", "stray", "foreign", "belongs to none of the instances"),
         Compared("one", "lp", "bound", "feasible", bound=2.0),
     ]
     drawn = []

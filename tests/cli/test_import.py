@@ -225,7 +225,7 @@ def test_what_happened_may_not_be_known(cli: Any, sacct: Path, philly: Path, tmp
     assert "What really happened is unknown: 2 of 2 jobs have no start." in ended.line
     ended = cli("import", philly, "--source", "philly", "--happened", tmp_path / "other.json")
     assert (ended.code, ended.out) == (2, "")
-    assert "source: found 'philly', allowed: what is read as a queue" in ended.line
+    assert "source: found 'philly', allowed: a source that is read as a queue" in ended.line
     assert not (tmp_path / "other.json").exists()
 
 

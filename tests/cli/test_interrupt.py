@@ -158,7 +158,7 @@ def test_ctrl_c_in_a_long_simulation_says_how_far_it_came(
     assert (ended.code, ended.err, asked) == (0, "", 500)
     assert ended.json["status"] == "interrupted"
     assert len(ended.json["solution"]["periods"]) == 2000
-    said = "myopic was stopped; what is held is the answer of a faster rule; "
+    said = "myopic was stopped; the answer is that of a faster rule; "
     said += r"interrupted: [\d.,e+-]+ days simulated, [\d,]+ of 2,000 jobs ended, [\d,]+ present"
     assert re.fullmatch(said, ended.json["message"])
 

@@ -202,8 +202,7 @@ def test_jobs_that_run_still_held_gpus(here: Path, cli: Callable[..., Ended]) ->
     ended = cli("whatif", "sacct.txt", "--source", "slurm", "--gpus", "8", "-o", "page.html")
     assert ended.code == 0 and "switching from what happened" not in ended.out
     assert (
-        "Jobs that are not looked at held 88 % of the GPU time that 8 GPUs have; here they take none, so savings"
-        in ended.out
+        "Jobs outside the comparison used 88 % of the GPU time of 8 GPUs; here they use none, so savings" in ended.out
     )
 
 
@@ -229,7 +228,7 @@ def test_a_failed_job_without_an_end_held_gpus_for_its_duration(here: Path, cli:
     )
     ended = cli(*ASKED, "--gpus", "8", "--states", "COMPLETED")
     assert ended.code == 0 and "Jobs outside the instance used 0.1 % of its GPU time" in ended.err
-    assert "no other policy would have beaten fifo" in ended.out and "not looked at" not in ended.out
+    assert "no other policy would have beaten fifo" in ended.out and "outside the comparison" not in ended.out
 
 
 def test_sizes_are_not_told_without_the_jobs_outside(here: Path, cli: Callable[..., Ended]) -> None:
@@ -243,11 +242,10 @@ def test_sizes_are_not_told_without_the_jobs_outside(here: Path, cli: Callable[.
     ended = cli(*ASKED, "--gpus", "8,4")
     assert ended.code == 0 and "what happened" not in ended.out.partition("policy ")[2]
     assert (
-        "Jobs that are not looked at held 38 % of the GPU time that 8 GPUs have; here they take none, so savings"
-        in ended.out
+        "Jobs outside the comparison used 38 % of the GPU time of 8 GPUs; here they use none, so savings" in ended.out
     )
-    smaller = "no policy keeps it as short on any of the smaller clusters. No room is kept for the jobs that are not looked at"
-    assert f"{smaller}, which held 38 %" in ended.out
+    smaller = "on any of the smaller clusters. No GPUs are reserved for the jobs outside the comparison"
+    assert f"{smaller}, which used 38 %" in ended.out
 
 
 MIG = [
@@ -269,7 +267,9 @@ def test_slices_are_left_out_or_whole_and_both_are_said(here: Path, cli: Callabl
     assert "audit: Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: 14.\n" in out.err
     assert "held 50.0 % of its GPU time" in out.err
     page = (here / "page.html").read_text(encoding="utf-8")
-    assert "not looked at, 14 jobs on parts of GPUs among them, held 50 % of the GPU time that 4 GPUs have;" in out.out
+    assert (
+        "outside the comparison, 14 jobs on parts of GPUs among them, used 50 % of the GPU time of 4 GPUs;" in out.out
+    )
     assert "14 jobs on parts of GPUs among them" in page and "<dt>Parts of GPUs</dt>" in page
     assert column(out, "what happened")[0] == "1.50" and column(out, "fifo")[0] == "0"
     whole = cli(*ASKED, "--gpus", "4,2", "--slices", "whole", "-s", "whole.sqlite")
@@ -318,10 +318,10 @@ def test_limits_that_are_missing_are_medians(here: Path, cli: Callable[..., Ende
         "9|9|eve|other|COMPLETED|@00:00|@00:00|@01:00|3600||gres/gpu=1|gres/gpu=1|n1",
     )
     ended = cli(*ASKED, "--gpus", "8", "--estimates")
-    assert ended.code == 0 and "of 2 jobs whose users said nothing, the median" in ended.out
+    assert ended.code == 0 and "for 2 jobs without a request, the median" in ended.out
     assert "audit: Jobs without a requested run time, given the median of their partition: 1.\n" in ended.err
     assert "nor has their partition any: given the median of the file: 1.\n" in ended.err
-    assert "whose users said nothing, the median" in (here / "page.html").read_text(encoding="utf-8")
+    assert "without a request, the median" in (here / "page.html").read_text(encoding="utf-8")
 
 
 def test_limits_of_arrays_are_in_the_model_of_gangs(here: Path, cli: Callable[..., Ended]) -> None:
@@ -338,7 +338,7 @@ def test_limits_of_arrays_are_in_the_model_of_gangs(here: Path, cli: Callable[..
     assert "(dependencies 0 min, begin times 0 min, arrays 30 min" in ended.out
     streams = cli(*ASKED[:-1], "fifo-fixed", "--gpus", "8", "--family", "elastic_stream", "-s", "streams.sqlite")
     assert "only so many may run at once (1 of 7), a limit that is not in the model: 2.\n" in streams.err
-    assert "Arrays of which only so many tasks might run at once have no such limit here: 2 tasks." in streams.out
+    assert "Concurrency limits of arrays are not modelled: 2 tasks." in streams.out
 
 
 def test_pools_dependencies_and_json(here: Path, cli: Callable[..., Ended]) -> None:

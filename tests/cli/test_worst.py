@@ -248,7 +248,7 @@ def test_ctrl_c_keeps_the_worst(cli: Callable[..., Ended], here: Path, monkeypat
     finally:
         signal.signal(signal.SIGINT, handler)
     assert ended.code == 5
-    assert ended.line == "dlsched: interrupted; what is shown is the worst so far"
+    assert ended.line == "dlsched: interrupted; this is the worst instance so far"
     assert (ended.json["ended"], ended.json["evaluations"]) == ("interrupted", 40)
     assert dlsched.read(here / "worst.json").as_data() == ended.json["instance"]
 

@@ -57,7 +57,7 @@ def test_answers_from_elsewhere_are_results_or_files(tmp_path: Path) -> None:
     for given in (result, tmp_path / "theirs.json"):
         row = dlsched.compare(instance, "exact", solutions=given).rows[-1]
         assert (row.kind, row.objective) == ("foreign", result.objective)
-    with pytest.raises(dlsched.UsageError, match="belongs to no instance"):
+    with pytest.raises(dlsched.UsageError, match="belongs to none of the instances"):
         dlsched.compare(dlsched.generate("ring_allocation", seed=3), "exact", solutions=result)
 
 

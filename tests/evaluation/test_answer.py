@@ -199,7 +199,9 @@ def test_without_what_happened_the_first_policy_is_compared_with() -> None:
     assert answer.why_baseline(alone).endswith("so the comparison is with `fifo`.")
     shared = cluster({HAPPENED: SLOW, "fifo": SLOW, "sjf": FAST}, outside=0.3)
     assert "switching from `fifo` to `sjf`" in answer.saving(shared)
-    assert answer.why_baseline(shared).startswith("What happened waited for the jobs that are not looked at too")
+    assert answer.why_baseline(shared).startswith(
+        "What really happened includes waiting for jobs outside the comparison"
+    )
     assert answer.why_baseline(cluster({HAPPENED: SLOW, "fifo": SLOW})) == ""
 
 
@@ -208,21 +210,25 @@ def test_jobs_outside_are_in_the_sentences_that_they_touch() -> None:
     flows = {"fifo": SLOW, "sjf": FAST}
     for known in ({}, {HAPPENED: SLOW}):
         today, small = cluster(known | flows, outside=0.376), cluster(flows, gpus=6, outside=0.5)
-        held = "Jobs that are not looked at held 38 % of the GPU time that 8 GPUs have; here they take none, "
+        held = "Jobs outside the comparison used 38 % of the GPU time of 8 GPUs; here they use none, "
         held += "so savings are not those of the whole cluster."
         assert answer.saving(today).endswith(held)
         said = answer.smallest([today, small])
-        assert "has 6 GPUs, with `sjf`. No room is kept for the jobs that are not looked at, which held 50 %" in said
+        assert (
+            "has 6 GPUs, with `sjf`. No GPUs are reserved for the jobs outside the comparison, which used 50 %" in said
+        )
         few = cluster(known | flows, outside=0.05)
-        assert "not looked at" not in answer.saving(few) + answer.smallest([few, cluster(flows, gpus=6, outside=0.05)])
+        assert "outside the comparison" not in answer.saving(few) + answer.smallest(
+            [few, cluster(flows, gpus=6, outside=0.05)]
+        )
     none = answer.smallest([cluster(flows, outside=0.376), cluster({"fifo": [2 * each for each in SLOW]}, gpus=6)])
     assert none.endswith(
-        "no policy keeps it as short on any of the smaller clusters. No room is "
-        "kept for the jobs that are not looked at, which held 38 % of the GPU time that 8 GPUs have."
+        "no policy keeps it as short on any of the smaller clusters. No GPUs are "
+        "reserved for the jobs outside the comparison, which used 38 % of the GPU time of 8 GPUs."
     )
     # where today's cluster is the smallest, as on the other one jobs wait longer, the share is that of today's
     said = answer.smallest([cluster({"fifo": FAST}, outside=0.1), cluster({"fifo": SLOW}, gpus=6, outside=0.12)])
-    assert said.endswith("which held 10 % of the GPU time that 8 GPUs have.")
+    assert said.endswith("which used 10 % of the GPU time of 8 GPUs.")
 
 
 @pytest.mark.parametrize(
@@ -237,12 +243,15 @@ def test_slices_are_in_the_sentences_that_they_touch(count: int, left: str, whol
     flows = {"fifo": SLOW, "sjf": FAST}
     out = cluster(flows, left_out=count, least_flow_s=14400.0)
     assert f"{left} out, and take none here." in answer.saving(out)
-    assert f"No room is kept for {left.partition(' on')[0]} on parts of GPUs" in answer.smallest(
+    assert f"No GPUs are reserved for {left.partition(' on')[0]} on parts of GPUs" in answer.smallest(
         [out, cluster(flows, gpus=6, left_out=count)]
     )
     assert "part of a GPU" not in answer.distance(out)
     much = cluster(flows, left_out=count, outside=0.2)
-    assert f"not looked at, {left.partition(' on')[0]} on parts of GPUs among them, held 20 %" in answer.saving(much)
+    assert (
+        f"outside the comparison, {left.partition(' on')[0]} on parts of GPUs among them, used 20 %"
+        in answer.saving(much)
+    )
     each = cluster(flows, whole=count, least_flow_s=14400.0)
     said = f"{whole} a whole one for every part here, which takes more of them."
     assert answer.saving(each).endswith(said) and answer.smallest([each, cluster(flows, gpus=6, whole=count)]).endswith(
@@ -254,9 +263,9 @@ def test_slices_are_in_the_sentences_that_they_touch(count: int, left: str, whol
 def test_limits_that_are_missing_are_said() -> None:
     """How many, and what stands for them."""
     assert answer.known(True, 830).endswith(
-        "of 830 jobs whose users said nothing, the median of what was said in the same partition, or else in the file."
+        "for 830 jobs without a request, the median request of the same partition, or else of the file."
     )
-    assert answer.known(True) == "Policies know of a job's length what its user said."
+    assert answer.known(True) == "Policies know the run time that a job's user requested."
     assert "--estimates" in answer.known(False)
 
 

@@ -78,6 +78,6 @@ def test_what_is_left_of_gpus_where_jobs_take_slices(tmp_path: Path, monkeypatch
         }
     )
     assert (
-        "Of the GPU time, 39 % under fifo lay in free parts of which no waiting job could use any." in found.sentences
+        "Of the GPU time, 39 % under fifo lay in free parts of GPUs that no waiting job could use." in found.sentences
     )
     assert ">lost</th>" in found._repr_html_() and "fragment of free" in found.html()

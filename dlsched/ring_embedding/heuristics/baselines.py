@@ -278,7 +278,7 @@ def in_time(name: str, function: Callable[[Instance, Search[Embedding], Keep], E
             keep(function(instance, search, keep))
         except (Stopped, KeyboardInterrupt):
             if search.offer(quick(instance), source="quick"):
-                search.say(f"{name} was stopped; what is held is the answer of a faster rule")
+                search.say(f"{name} was stopped; the answer is that of a faster rule")
             raise
         return TerminationStatus.FEASIBLE
 

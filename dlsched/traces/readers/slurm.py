@@ -199,7 +199,7 @@ class _Reader:
                 self.audit.note(UNTOLD if shared else NO_GPU, line, shared[0] if shared else None)
                 return
             # shards of a job lie on one GPU as long as one has as many
-            self.audit.note("jobs on shards of GPUs, as many of which make one as the nodes say", line)
+            self.audit.note("jobs on shards of GPUs, whose number per GPU the nodes state", line)
             parts = float(int(shared[2]) / self.shards)
             tres = tres._replace(gpus=devices(parts), share=share_of(parts, devices(parts)))
         partition = sys.intern(row["Partition"].strip())
