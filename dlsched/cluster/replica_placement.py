@@ -18,7 +18,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from heapq import nlargest
-from itertools import accumulate, combinations, pairwise, permutations
+from itertools import accumulate, combinations, pairwise, permutations, product
 from operator import itemgetter
 from typing import cast
 
@@ -158,12 +158,16 @@ def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
     ``_MOST_STEPS`` / S replicas or groups of replicas, the rest follows in the order of the chain.
     """
     unplaced, stages = list(graph.replicas), len(graph.replicas)
+    if stages == 1:
+        return tuple([(room,) for room in rooms])
     near = [range(max(0, stage - 1), min(stages, stage + 2)) for stage in range(stages)] if len(rooms) > 1 else []
     weights = [{other: graph.edge_weight(stage, other) for other in others} for stage, others in enumerate(near)]
+    edges = [(weight, a, b) for a, others in enumerate(weights) for b, weight in others.items() if a <= b]
+    edges = sorted((edge for edge in edges if edge[0] > 0), key=itemgetter(0), reverse=True)
     steps = _MOST_STEPS // stages
     rows = []
     for room in rooms[:-1]:
-        row, steps = _fill_room(weights, unplaced, room, steps)
+        row, steps = _fill_room(weights, edges, unplaced, room, steps)
         rows.append(tuple(row))
     return (*rows, tuple(unplaced))
 
@@ -189,20 +193,32 @@ def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...],
 
 def _best_swap(graph: JobGraph, rows: Rows, shares: tuple[float, ...], inside: float) -> Rows | None:
     """The first of the fastest exchanges of two replicas; None: none makes an iteration faster."""
-    best, before = None, tuple(zip(*rows, strict=True))
-    stages_s = [graph.stage_s(stage, before, shares, inside) for stage in range(len(before))]
-    least_s = max(stages_s)
+    splits = [list(split) for split in zip(*rows, strict=True)]
+    stages = range(len(splits))
+    stages_s = [graph.stage_s(stage, splits, shares, inside) for stage in stages]
+    best, least_s = None, max(stages_s)
     # the slowest stage first: most swaps leave it as slow, and need not be looked at further
-    order = sorted(range(len(before)), key=stages_s.__getitem__, reverse=True)
-    for changed in _swaps(rows):
-        splits, slowest_s = tuple(zip(*changed, strict=True)), 0.0
-        for stage in order:
-            slowest_s = max(slowest_s, graph.stage_s(stage, splits, shares, inside))
+    order = sorted(stages, key=stages_s.__getitem__, reverse=True)
+    # a swap changes the seconds of two stages and their neighbours; it has to change those of the slowest
+    near_of = {pair: {each + step for each in pair for step in (-1, 0, 1)} for pair in permutations(stages, 2)}
+    pairs = [(*pair, near) for pair, near in near_of.items() if order[0] in near]
+    for (first, second), (stage, other, near) in product(combinations(range(len(rows)), 2), pairs):
+        if not (splits[stage][first] and splits[other][second]):
+            continue
+        _swap(splits, stage, other, first, second)
+        slowest_s = 0.0
+        for each in order:
+            each_s = graph.stage_s(each, splits, shares, inside) if each in near else stages_s[each]
+            slowest_s = max(slowest_s, each_s)
             if slowest_s >= least_s:
                 break
         else:
-            best, least_s = changed, slowest_s
-    return best
+            best, least_s = (stage, other, first, second), slowest_s
+        _swap(splits, stage, other, second, first)
+    if best is None:
+        return None
+    _swap(splits, *best)
+    return tuple(zip(*splits, strict=True))
 
 
 def remembering(rule: Callable[..., Rows], graph: JobGraph, rooms: Sequence[int]) -> Callable[..., Rows]:
@@ -226,24 +242,26 @@ def _fill_in_order(unplaced: list[int], room: int) -> list[int]:
     return row
 
 
-def _swaps(rows: Rows) -> Iterator[Rows]:
-    """Yield every exchange of two replicas of different stages between two servers."""
-    for first, second in combinations(range(len(rows)), 2):
-        for stage, other in permutations(range(len(rows[0])), 2):
-            if rows[first][stage] and rows[second][other]:
-                changed = [list(row) for row in rows]
-                changed[first][stage] -= 1
-                changed[first][other] += 1
-                changed[second][other] -= 1
-                changed[second][stage] += 1
-                yield tuple(map(tuple, changed))
+def _swap(splits: list[list[int]], stage: int, other: int, first: int, second: int) -> None:
+    """Move a replica of a stage from the first server to the second, and one of the other stage back."""
+    splits[stage][first] -= 1
+    splits[stage][second] += 1
+    splits[other][first] += 1
+    splits[other][second] -= 1
 
 
 _Weights = list[dict[int, float]]  # of the edges from a replica of each stage to those of it and its neighbours
 
 
-def _fill_room(weights: _Weights, unplaced: list[int], room: int, steps: int) -> tuple[list[int], int]:
-    """Move ``room`` replicas from ``unplaced`` to a server, in at most ``steps``; return them by stage, and the unused steps."""
+def _fill_room(
+    weights: _Weights, edges: Sequence[tuple[float, int, int]], unplaced: list[int], room: int, steps: int
+) -> tuple[list[int], int]:
+    """Move ``room`` replicas from ``unplaced`` to a server, in at most ``steps``; return them by stage, and the unused steps.
+
+    ``edges``: those with a weight, and the stages of their ends; the heaviest first.
+    """
+    if room == 1:
+        return _fill_in_order(unplaced, room), steps - 1
     stages = range(len(unplaced))
     here = [0] * len(unplaced)
     pull = [0.0] * len(unplaced)  # weight of the edges from a replica of each stage to those here
@@ -261,10 +279,10 @@ def _fill_room(weights: _Weights, unplaced: list[int], room: int, steps: int) ->
             return [count + more for count, more in zip(here, rest, strict=True)], 0
         steps -= 1
         best = max((stage for stage in stages if unplaced[stage]), key=pull.__getitem__)
-        ends = _heaviest(weights, unplaced) if room >= 2 and pull[best] == 0 else None
-        if ends is not None:
-            put(ends[0], 1)
-            put(ends[1], 1)
+        free = (edge for edge in edges if unplaced[edge[1]] and unplaced[edge[2]] > (edge[1] == edge[2]))
+        if room >= 2 and pull[best] == 0 and (edge := next(free, None)):
+            put(edge[1], 1)
+            put(edge[2], 1)
             room -= 2
         else:
             count = min(room, unplaced[best], _turns(weights[best], best, unplaced, pull))
@@ -284,14 +302,6 @@ def _turns(weights: dict[int, float], best: int, unplaced: Sequence[int], pull: 
             if faster > 0 and ahead < turns * faster:
                 turns = max(1, math.ceil(ahead / faster) if other < best else math.floor(ahead / faster) + 1)
     return turns
-
-
-def _heaviest(weights: _Weights, unplaced: Sequence[int]) -> tuple[int, int] | None:
-    """Return the stages of the ends of the heaviest edge between unplaced replicas, None if there is no edge."""
-    edges = [(weight, a, b) for a, others in enumerate(weights) for b, weight in others.items() if a <= b]
-    possible = [edge for edge in edges if unplaced[edge[1]] and unplaced[edge[2]] > (edge[1] == edge[2])]
-    weight, *ends = max(possible, key=itemgetter(0), default=(0.0, 0, 0))
-    return (ends[0], ends[1]) if weight > 0 else None
 
 
 _MOST_STAGES = 1_000_000  # packed in all rounds of the bisection

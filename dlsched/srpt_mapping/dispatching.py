@@ -50,7 +50,7 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 
 
 _Kind = tuple[JobGraph, str | None]  # a graph and a pool, which jobs of one placement share
-_Need = tuple[int, str | None]  # GPUs and pool
+_Need = tuple[int, str | None, int]  # GPUs and pool, and as many GPUs as some server has to give to a good placement
 _Head = tuple[float, int]  # key and index of a job
 _ROUNDING = 1e-9  # of seconds, far above what floats are off
 _MOST_OUTLOOKS = 4_000  # of which good jobs are remembered
@@ -67,9 +67,9 @@ class Aside:
     waiting: Waiting | None = None
     least_s: Sequence[float] = ()
     waited_s: Sequence[float] = ()
-    # by waiting job the end of its wait; by graph the waiting jobs in order; a heap of ends; all that ever waited
+    # by waiting job the end of its wait; by graph its need and the waiting jobs in order; a heap of ends; all that ever waited
     _until: dict[int, float] = field(default_factory=dict)
-    _order: dict[_Kind, list[_Head]] = field(default_factory=dict)
+    _order: dict[_Kind, tuple[_Need, list[_Head]]] = field(default_factory=dict)
     _ends: list[tuple[float, int]] = field(default_factory=list)
     _waited: set[int] = field(default_factory=set)
     # by need the first jobs of all graphs, numbered as they became first; by need and outlook the last number that was looked
@@ -103,11 +103,21 @@ class Aside:
         self._waited.add(index)
         self._until[index] = now_s + patience_s
         heapq.heappush(self._ends, (self._until[index], index))
-        waiting_jobs = self._order.setdefault((job.graph, job.pool), [])
+        if (kind := (job.graph, job.pool)) not in self._order:
+            self._order[kind] = (job.gpus, job.pool, self._least_room(index, self.waiting)), []
+        need, waiting_jobs = self._order[kind]
         before = waiting_jobs[:1]
         insort(waiting_jobs, (self.keys[index], index))
-        self._change_head(index, before, waiting_jobs)
+        self._change_head(need, before, waiting_jobs)
         return True
+
+    def _least_room(self, index: int, waiting: Waiting) -> int:
+        """GPUs that some server has to give to a job, or else it is too slow on any."""
+        graph, allowed_s = self.instance.jobs[index].graph, waiting.quality * self.least_s[index]
+        # the first share is the largest
+        band, inside = self.servers.shares[0], self.servers.inside
+        slow = (graph.least_s(room, band, inside) * (1 - _ROUNDING) > allowed_s for room in range(1, graph.gpus))
+        return 1 + sum(takewhile(bool, slow))
 
     def expired(self, now_s: float) -> list[int]:
         """Take out and return the jobs that have waited long enough."""
@@ -129,22 +139,20 @@ class Aside:
 
     def _first_good(self, need: _Need, after: _Head, tick: Tick) -> _Head | None:
         """The first job of a need after one that is first of its graph and finds a good placement."""
-        if self.waiting is None or not self.servers.fits(*need):
+        gpus, pool, room = need
+        if self.waiting is None or not self.servers.fits(gpus, pool):
             return None
-        heads, servers = self._heads[need], self.servers.within(need[1])
+        heads, servers = self._heads[need], self.servers.within(pool)
+        if max(servers.rooms) < room:
+            return None
         if len(self._good) >= _MOST_OUTLOOKS:
             self._good.clear()
-        known = need, outlook(self.place, need[0], servers)
+        known = need, outlook(self.place, gpus, servers)
         seen, good = self._good.get(known, (0, []))
         # what is new since then
         for head in takewhile(lambda each: heads[each] > seen, reversed(heads)):
             tick()
-            graph = self.instance.jobs[head[1]].graph
-            # most are too slow on any servers with so little room; the first share is the largest
-            least_s = graph.least_s(max(servers.rooms), servers.shares[0], servers.inside) * (1 - _ROUNDING)
-            if least_s <= self.waiting.quality * self.least_s[head[1]] and self._is_good(
-                head[1], self.place(graph, servers), self.waiting
-            ):
+            if self._is_good(head[1], self.place(self.instance.jobs[head[1]].graph, servers), self.waiting):
                 insort(good, head)
         self._good[known] = heads[next(reversed(heads))], good
         first = bisect_right(good, after)
@@ -161,17 +169,15 @@ class Aside:
         """End the wait of a job."""
         del self._until[index]
         kind = self.instance.jobs[index].graph, self.instance.jobs[index].pool
-        waiting_jobs = self._order[kind]
+        need, waiting_jobs = self._order[kind]
         before = waiting_jobs[:1]
         del waiting_jobs[bisect_left(waiting_jobs, (self.keys[index], index))]
-        self._change_head(index, before, waiting_jobs)
+        self._change_head(need, before, waiting_jobs)
         if not waiting_jobs:
             del self._order[kind]
 
-    def _change_head(self, index: int, before: list[_Head], jobs: list[_Head]) -> None:
-        """Number the first of the jobs that wait with the graph of one, if it was not the first before."""
-        job = self.instance.jobs[index]
-        need = job.gpus, job.pool
+    def _change_head(self, need: _Need, before: list[_Head], jobs: list[_Head]) -> None:
+        """Number the first of the jobs of a graph that wait, if it was not the first before."""
         if jobs[:1] != before:
             heads = self._heads.setdefault(need, {})
             for head in before:
@@ -369,7 +375,7 @@ class _Queue:
 
     def first(self, servers: Servers) -> int | None:
         """The job that may start next on what is free; with a strict order none may pass the head of its pool."""
-        while True:
+        while servers.total or self._sliced:
             heads = [
                 heap[0][:2]
                 for (pool, gpus, _), heap in self._heaps.items()
@@ -385,6 +391,7 @@ class _Queue:
             # its group is at its limit: it does not keep others from starting
             heapq.heappop(self._heaps[self._kinds[best[1]]])
             heapq.heappush(self._full[group], best)
+        return None
 
     def _gpus(self, heap: list[tuple[float, int]]) -> int:
         """GPUs of the head of a heap."""

@@ -28,6 +28,7 @@ Placed = list[tuple[int, tuple[int, ...]]]
 MOST_STAGE_SERVERS = 300_000
 """Stages of a job times the servers that it may use, beyond which heuristics refuse to place it."""
 _REMEMBERED = 2_000  # the same, of placements whose seconds are remembered
+_MOST_KNOWN = 20_000  # of these; more would be looked up no faster than computed
 
 
 def require_placeable(instance: Instance) -> None:
@@ -164,6 +165,8 @@ class Servers:
         known_s = self._known.get(key)
         if known_s is None:
             known_s = graph.iteration_s(counts, shares, self.inside)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
             if len(placed) * len(graph.replicas) <= _REMEMBERED:
                 self._known[key] = known_s
         return known_s
