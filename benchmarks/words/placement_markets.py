@@ -8,7 +8,7 @@ from words.placement_heuristics import gap_of, mean_and_largest
 
 from dlsched.core.quantities import per_cent
 from dlsched.matching_placement.arrays import arrays
-from dlsched.matching_placement.markets import DRAWS, MOST_CATEGORIES, count_categories
+from dlsched.matching_placement.markets import DRAWS, MOST_CATEGORIES, category_table
 from dlsched.study import Study
 from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
@@ -21,7 +21,9 @@ COLUMNS = (
 
 def words(rows: Sequence[Row], study: Study) -> str:
     """A row for the instances of which the sampled market takes all categories, and one for the others."""
-    count = {row.instance: count_categories(arrays(study.instance(row.key))) for row in rows if row.method == "market"}
+    count = {
+        row.instance: category_table(arrays(study.instance(row.key)))[0][-1] for row in rows if row.method == "market"
+    }
     few, many = f"up to {DRAWS}", f"{DRAWS + 1} to {MOST_CATEGORIES:,}"
     gaps, times_s = (
         cases(rows, figure, lambda row: few if count[row.instance] <= DRAWS else many)

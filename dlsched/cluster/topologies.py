@@ -1,15 +1,6 @@
 """Networks of servers and switches as plain data: trees, graphs with a route for every pair of servers, and random ones.
 
 Links are full duplex: a bandwidth, in B/s, holds in each direction. Servers are ``s0``, ``s1``, ...
-
-======================  ==============================================================================================
-``racks``               servers below rack switches below one core: a tree
-``fat_tree``            k-ary fat tree (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008), its parallel links bundled to a tree
-``leaf_spine``          every leaf switch linked to every spine switch
-``ring_of_switches``    switches in a ring, servers below them
-``torus``               servers in a grid, each linked to its neighbours, around the edges or not
-``general``             any undirected NetworkX graph
-======================  ==============================================================================================
 """
 
 from collections.abc import Mapping, Sequence

@@ -43,13 +43,11 @@ _ASIDE = 0.25  # and part of the draws that set workers aside
 
 
 def category_table(arrays: Arrays) -> Table:
-    """Return the table of ``algorithms.count_vectors.completions``; cost O(S K) additions of integers of up to S log2 K bits."""
+    """Return the table of ``algorithms.count_vectors.completions``; its first row ends with the number of categories.
+
+    Cost: O(S K) additions of integers of up to S log2 K bits.
+    """
     return completions(arrays.least.tolist(), arrays.most.tolist(), int(arrays.stock.sum()))
-
-
-def count_categories(arrays: Arrays) -> int:
-    """Exact number of categories; cost of ``category_table``."""
-    return category_table(arrays)[0][-1]
 
 
 def categories(arrays: Arrays) -> Iterator[Sizes]:
@@ -126,22 +124,18 @@ def market_placement(
     data: Arrays,
     sizes: Counts | Sizes,
     *,
-    scale: int = SCALE,
     rounds: int = ROUNDS,
     tick: Tick = no_tick,
 ) -> tuple[Counts, tuple[int, ...]] | None:
     """Place one category by the market; return counts (S, G) and the first prices, or None when it cannot be served.
 
     1. Values: those of ``linear_values`` at the reference rates Rbar_i = n_i times the mean rate of the workers that can
-       serve i; as integers, the largest is ``scale``. Rounding costs at most sum n_i / scale of the largest value.
+       serve i; as integers, the largest is ``SCALE``. Rounding costs at most sum n_i / SCALE of the largest value.
     2. ``rounds`` times more, ours: half way from the reference rates to those just assigned. The best placement by the
        true objective is kept.
 
     Cost: 1 + rounds markets. Guarantee: none; even in a category the true objective is not a sum of values of workers.
-    Raises ``UsageError`` where ``scale`` < 1 or ``rounds`` < 0.
     """
-    if scale < 1 or rounds < 0:
-        raise UsageError(where=("scale", "rounds"), found=f"{scale}, {rounds}", allowed="integers >= 1 and >= 0")
     allowed = data.rates > 0
     count = np.asarray(sizes, dtype=np.int64)
     if (count > (usable := dot(allowed, data.stock))).any():
@@ -152,7 +146,7 @@ def market_placement(
     for _ in range(rounds + 1):
         values = linear_values(data, count, reference)
         largest = float(values.max())
-        whole = np.rint(scale * (values / largest) if largest > 0 else values).astype(np.int64)
+        whole = np.rint(SCALE * (values / largest) if largest > 0 else values).astype(np.int64)
         if (outcome := ascending_market(whole, allowed, count, data.stock, tick=tick)) is None:
             return None
         markets.append(outcome)

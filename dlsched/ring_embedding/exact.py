@@ -31,7 +31,7 @@ from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.ring_embedding.vectors import VectorColumns, solve_vectors
 from dlsched.solvers.conclude import settled, solve_and_conclude
-from dlsched.solvers.cpsat import run, status_of, version
+from dlsched.solvers.cpsat import Value, run, status_of, version
 from dlsched.solvers.formulation import Formulation
 from dlsched.solvers.linear import LinearModel, from_pulp
 from dlsched.solvers.milp import solve_milp
@@ -73,14 +73,10 @@ def solve_circuit(
     """Run CP-SAT on a circuit model: status, solver, answer, bound; ``found`` receives the incumbents."""
     from ortools.sat.python import cp_model
 
-    def decoded(value: Callable[[cp_model.IntVar], int]) -> Embedding:
+    def decoded(value: Value) -> Embedding:
         return circuit.decode({name: value(variable) for name, variable in circuit.decided.items()})
 
-    class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped
-        def on_solution_callback(self) -> None:
-            found(decoded(self.value))
-
-    code, solver, bound = run(circuit.model, limits, Watch(), symmetry=False)
+    code, solver, bound = run(circuit.model, limits, lambda value: found(decoded(value)), symmetry=False)
     search.solver_version = version()
     search.budget.nodes += int(solver.num_conflicts)
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from dlsched.solvers.outcome import BoundCallback, Bounded, Incumbent, Incumbent
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
+Value: TypeAlias = "Callable[[cp_model.IntVar], int]"
+"""Reads a variable of a solution."""
 _LARGEST_OBJECTIVE = 2.0**53  # CP-SAT has 64-bit sums, and its presolve adds differences of costs
 _LARGEST_SCALE = 2**20  # rows of fractions are integers after scaling by at most this
 
@@ -76,10 +78,12 @@ def solve(
         if bounded is not None:
             bounded(Bounded(bound_of_costs(bound), name))
 
-    watch = _watch(model.names, variables, found) if found is not None else None
+    def read(value: Value) -> Incumbent:
+        return {name: float(value(variable)) for name, variable in zip(model.names, variables, strict=True)}
+
+    watch = None if found is None else lambda value: found(read(value))
     code, solver, bound = run(cp, limits, watch, bounded=report)
-    solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    values = {n: float(solver.value(v)) for n, v in zip(model.names, variables, strict=True)} if solved else None
+    values = read(solver.value) if code in (cp_model.OPTIMAL, cp_model.FEASIBLE) else None
     point = np.array([values[name] for name in model.names]) if values is not None else None
     status = status_of(code, limits, solver)
     return Outcome(
@@ -96,7 +100,7 @@ def solve(
 def run(
     cp: "cp_model.CpModel",
     limits: Limits,
-    watch: "cp_model.CpSolverSolutionCallback | None" = None,
+    found: Callable[[Value], None] | None = None,
     *,
     bounded: Callable[[float], None] = lambda bound: None,
     linear: int = 1,
@@ -106,6 +110,7 @@ def run(
 ) -> "tuple[int, cp_model.CpSolver, float | None]":
     """Solve a CP-SAT model to a gap of 0; return its code, the solver, and its bound, None if unknown; nodes are conflicts.
 
+    ``found`` is called with what reads the variables of every better solution.
     Without a solution CP-SAT states a bound of 0 that it has not proven; then the last bound that was passed to ``bounded``,
     which gets every better one and must not raise, is returned. ``linear``: size of the linear relaxation, 0 to 2.
 
@@ -140,7 +145,7 @@ def run(
         bounded(bound)
 
     solver.best_bound_callback = hear
-    code = solver.solve(cp, watch)
+    code = solver.solve(cp, None if found is None else _watch(found))
     if code in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return code, solver, solver.best_objective_bound
     return code, solver, heard[-1] if heard and code == cp_model.UNKNOWN else None
@@ -190,13 +195,11 @@ def _end(value: float, rounding: Callable[[float], int], infinite: int) -> int:
     return infinite if math.isinf(value) else rounding(value)
 
 
-def _watch(
-    names: list[str], variables: "list[cp_model.IntVar]", found: IncumbentCallback
-) -> "cp_model.CpSolverSolutionCallback":
+def _watch(found: Callable[[Value], None]) -> "cp_model.CpSolverSolutionCallback":
     from ortools.sat.python import cp_model
 
     class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped
         def on_solution_callback(self) -> None:
-            found({name: float(self.value(variable)) for name, variable in zip(names, variables, strict=True)})
+            found(self.value)
 
     return Watch()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import child
-from dlsched.solvers.cpsat import run, status_of, version
+from dlsched.solvers.cpsat import Value, run, status_of, version
 from dlsched.solvers.outcome import Bounded, Incumbent, IncumbentCallback, Outcome, require
 
 if TYPE_CHECKING:
-    from ortools.sat.python import cp_model
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,23 +114,21 @@ def solve(
             for mode, pick in enumerate(picks):
                 cp.add_hint(pick, mode == start[f"mode_{job}"])
 
-    def read(value: "Callable[[cp_model.IntVar], int]") -> Incumbent:
+    def read(value: Value) -> Incumbent:
         modes = [next(mode for mode, pick in enumerate(picks) if value(pick)) for picks in chosen]
         return values_of(modes, [value(begin) for begin in begins])
-
-    class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped
-        def on_solution_callback(self) -> None:
-            say(read(self.value))
 
     if limits.time_s is not None:  # building the model counts
         limits = replace(limits, time_s=max(0.0, limits.time_s - (time.monotonic() - began)))
     name = version()
-
-    def tell(bound: float) -> None:
-        say(Bounded(int(bound), name))
-
     # linear=1 can shift times by whole units, and so does probing, for minutes where the unit is fine
-    code, solver, bound = run(cp, limits, Watch(), bounded=tell, linear=2, symmetry=False, probing=False)
+    code, solver, bound = run(
+        *(cp, limits, lambda value: say(read(value))),
+        bounded=lambda bound: say(Bounded(int(bound), name)),
+        linear=2,
+        symmetry=False,
+        probing=False,
+    )
     solved = code in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     status = status_of(code, limits, solver)
     return Outcome(

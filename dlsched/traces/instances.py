@@ -25,9 +25,6 @@ from dlsched.traces.queue import Queue, queue_window
 from dlsched.traces.selection import ImportedInstance
 from dlsched.traces.slicing import require_parting, treated
 
-__all__ = ["DEFAULT", "MAKERS", "MOMENTARY", "ImportedInstance", "instance_from", "options_of"]
-
-
 DEFAULT = "srpt_mapping"
 
 MAKERS: Mapping[str, Callable[..., ImportedInstance]] = {

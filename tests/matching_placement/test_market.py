@@ -209,8 +209,6 @@ def test_the_best_of_more_rounds_is_never_worse():
         assert data.total(more[0]) <= data.total(once[0])
         better += data.total(more[0]) < data.total(once[0])
     assert better > 5
-    with pytest.raises(UsageError, match="allowed: integers >= 1"):
-        market_placement(data, sizes, scale=0)
     assert market_placement(data, (1, 1, 9)) is None
 
 

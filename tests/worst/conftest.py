@@ -1,6 +1,9 @@
 """A small space of ring_allocation, methods whose ratios are known by hand, walks through any space, changed certificates."""
 
 import copy
+from collections.abc import Mapping
+from contextlib import suppress
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from dlsched.families import instance_from
 from dlsched.ring_allocation.solution import Allocation
 from dlsched.worst.judge import Judge
 from dlsched.worst.moves import moved
+from dlsched.worst.proving.verification import require_class
 from dlsched.worst.spaces import Data, Number, Space
 
 FAMILY = FAMILIES["ring_allocation"]
@@ -72,6 +76,15 @@ def instance_of(data: Data) -> InstanceFile:
 def draws(space: Space, count: int) -> list[Data]:
     """As many draws, each from a seed of its own."""
     return [space.draw(np.random.default_rng(seed)) for seed in range(count)]
+
+
+def holds(tables: str, table: Mapping[int, float]) -> bool:
+    """Whether a table is in a class, by the verifier's own condition."""
+    costs = {count: Fraction(time) for count, time in sorted(table.items())}
+    with suppress(ValueError):
+        require_class(tables, costs, "table")
+        return min(costs.values()) > 0
+    return False
 
 
 def walk(space: Space, steps: int, seed: int = 0) -> list[tuple[Data, InstanceFile]]:

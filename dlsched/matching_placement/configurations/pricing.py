@@ -240,27 +240,23 @@ class Pricing(CaseCosts):
     def guess(self, prices: Floats, known: Floats, tick: Tick = no_tick) -> Priced:
         """Bound every job's least value from below and above; see ``columns.slack.Pricing``."""
         limit, known, floor = known, known.copy(), np.full(self.groups, np.inf)
-        parts: list[tuple[Counts, Floats, Counts]] = []
+        rows = [_nothing(self.data.types)]
         for cases in self._batches(prices, known):
             tick()
-            for job, value, counts in self._refine(cases, prices, limit, known, floor):
-                parts.append((job, value, counts))
-        every = [np.concatenate([each[part] for each in parts]) for part in range(3)] if parts else []
-        return Priced(np.minimum(floor, known), known, *(every or _nothing(self.data.types)))
+            rows += self._refine(cases, prices, limit, known, floor)
+        return Priced(np.minimum(floor, known), known, *_joined(rows))
 
     def cheap(
         self, prices: Floats, thresholds: Floats, *, cells: int | None = None, tick: Tick = no_tick
     ) -> list[Listed | None]:
         """List every job's configurations with J(c) + p c at most its threshold; see ``columns.slack.Pricing``."""
         upto = thresholds + _WIDENED * np.abs(thresholds)
-        rows, many = [], np.zeros(self.groups, dtype=bool)
+        rows, many = [_nothing(self.data.types)], np.zeros(self.groups, dtype=bool)
         for cases in self._batches(prices, upto):
             tick()
             near, at, bound = self._settled(cases, prices, upto)
             rows += deviations(self, near, at, bound, prices, upto, many, CELLS if cells is None else cells, tick)
-        job, value, counts = (
-            (np.concatenate([each[part] for each in rows]) for part in range(3)) if rows else _nothing(self.data.types)
-        )
+        job, value, counts = _joined(rows)
         order = np.lexsort((value, job))
         cuts = np.searchsorted(job[order], np.arange(self.groups + 1))
         return [
@@ -314,13 +310,11 @@ class Pricing(CaseCosts):
         low = np.where(allowed, rates, np.inf).min(axis=1)
         return cases.size * low, cases.size * np.where(allowed, rates, 0.0).max(axis=1)
 
-    def _refine(
-        self, cases: Cases, prices: Floats, limit: Floats, known: Floats, floor: Floats
-    ) -> "list[tuple[Counts, Floats, Counts]]":
+    def _refine(self, cases: Cases, prices: Floats, limit: Floats, known: Floats, floor: Floats) -> list[Rows]:
         """Raise the bounds of cases until they are above what is ``known``, or R0 is settled; both arrays are lowered."""
         low, high = self._ends(cases)
         best = np.full(len(low), -np.inf)
-        rows: list[tuple[Counts, Floats, Counts]] = []
+        rows: list[Rows] = []
         # halve the logarithm of R0: the bound is concave in lambda, its slope is R0 less the units' rate
         for _ in range(HALVINGS):
             if not len(cases.job):
@@ -357,7 +351,12 @@ class Pricing(CaseCosts):
         return cases, at_best, best
 
 
-def _nothing(types: int) -> tuple[Counts, Floats, Counts]:
+def _joined(rows: list[Rows]) -> Rows:
+    job, value, counts = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+    return job, value, counts
+
+
+def _nothing(types: int) -> Rows:
     """No job, no value, no configuration."""
     return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, types), dtype=np.int64)
 

@@ -80,11 +80,7 @@ def close_by_spans(network: Network, gains: Gains, found: Filled, limits: Limits
         best = best.improved(gains, slot)
         better(slot)
 
-    class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # the package is untyped
-        def on_solution_callback(self) -> None:
-            hear(self.value)
-
-    code, solver, bound = run(spans.model, limits, Watch(), symmetry=False, cuts=False)
+    code, solver, bound = run(spans.model, limits, hear, symmetry=False, cuts=False)
     network.budget.nodes += int(solver.num_conflicts)
     if code == cp_model.INFEASIBLE:
         bound = float(spans.least)

@@ -26,10 +26,8 @@ from itertools import islice, pairwise
 
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
+from dlsched.worst.spaces import CLASSES, COUNTS
 
-TABLES = ("any", "monotone", "sublinear", "convex")
-"""Classes of tables, each within the one before; ``dlsched.worst.spaces`` has their conditions."""
-OFFERED = ("powers", "all")
 OWN = ", one of your own, which cannot be proven yet"
 """What is said of a user's method that a proof is asked of."""
 METHODS = {"ring_allocation": ("doubling", "marginal", "hull"), "async_sgd": ("marginal",)}
@@ -39,7 +37,7 @@ NONE = 0
 
 @dataclass(frozen=True)
 class Setting:
-    """The question how bad a method is at worst on ``TABLES`` of a class, with ``powers`` of two or ``all`` counts offered."""
+    """The question how bad a method is at worst on tables of a class, with ``powers`` of two or ``all`` counts offered."""
 
     family: str
     method: str
@@ -51,8 +49,8 @@ class Setting:
     def __post_init__(self) -> None:
         _among("family", self.family, METHODS)
         _among("method", self.method, METHODS[self.family])
-        _among("tables", self.tables, TABLES)
-        _among("counts", self.offered, OFFERED)
+        _among("tables", self.tables, CLASSES)
+        _among("counts", self.offered, COUNTS)
         if self.family == "async_sgd" and (self.tables, self.offered) != ("convex", "all"):
             raise UsageError(
                 where="async_sgd: its times are convex in the nodes", found="other tables", allowed="convex, all"

@@ -330,7 +330,7 @@ def instance_of(claim: Claim) -> InstanceFile:
     for job, costs in zip(instance.jobs, _costs(instance), strict=True):
         if job.current_gpus is not None or list(costs) != offered(claim, claim.gpus):
             raise ValueError(f"instance: job {job.id!r} has other counts, or a current one")
-        _require_class(claim.tables, costs, f"instance: job {job.id!r}")
+        require_class(claim.tables, costs, f"instance: job {job.id!r}")
     return instance
 
 
@@ -367,7 +367,7 @@ def approached(claim: Claim) -> None:
         if any(cost < 0 or (name == "inside" and cost == 0) for row in table for cost in row):
             raise ValueError(f"{name}: a cost that is not positive")
         for job, row in enumerate(table):
-            _require_class(claim.tables, dict(zip(counts, row, strict=True)), f"{name}: job {job}")
+            require_class(claim.tables, dict(zip(counts, row, strict=True)), f"{name}: job {job}")
     if len(best) != claim.jobs or not set(best) <= set(counts) or sum(best) > claim.gpus:
         raise ValueError(f"limit.best: {list(best)} is no allocation")
     costs = [
@@ -436,7 +436,7 @@ def _optimum(costs: Costs, gpus: int) -> Fraction:
     return min(least.values())
 
 
-def _require_class(tables: str, costs: Mapping[int, Fraction], where: str) -> None:
+def require_class(tables: str, costs: Mapping[int, Fraction], where: str) -> None:
     """Refuse costs that are not in the class; the ValueError says where."""
     entries = list(costs.items())
     steps = [(n, m, c, d) for (n, c), (m, d) in pairwise(entries)]

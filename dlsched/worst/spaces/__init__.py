@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import cache, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -351,22 +350,6 @@ def offered(counts: str, most: int) -> list[int]:
     if counts == "all" and most > MOST:
         raise UsageError(where="gpus", found=f"{most} with all counts", allowed=f"at most {MOST}, a time for each")
     return [2**power for power in range(most.bit_length())] if counts == "powers" else list(range(1, most + 1))
-
-
-def holds(tables: str, table: Mapping[int, float]) -> bool:
-    """Whether a table is in the class, in exact arithmetic."""
-    # floats are rationals, so the conditions are decided without rounding
-    exact = {count: Fraction(time) for count, time in sorted(table.items())}
-    pairs = list(pairwise(exact.items()))
-    gains = [(first - second) / (more - few) for (few, first), (more, second) in pairs]
-    return (
-        min(exact.values()) > 0
-        and (tables == "any" or all(gain >= 0 for gain in gains))
-        and (
-            tables in ("any", "monotone") or all(few * first <= more * second for (few, first), (more, second) in pairs)
-        )
-        and (tables != "convex" or all(later <= earlier for earlier, later in pairwise(gains)))
-    )
 
 
 def projected(tables: str, table: Mapping[int, float], low: float, high: float) -> Table:

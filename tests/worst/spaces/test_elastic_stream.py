@@ -10,8 +10,8 @@ from dlsched.solving import solve
 from dlsched.testing.elastic_stream import brute_force_stream
 from dlsched.worst.search import find_worst
 from dlsched.worst.spaces import elastic_stream as space
-from dlsched.worst.spaces import holds, table_of
-from tests.worst.conftest import walk
+from dlsched.worst.spaces import table_of
+from tests.worst.conftest import holds, walk
 
 
 @pytest.mark.parametrize("preset", [None, "poisson", "slots"])

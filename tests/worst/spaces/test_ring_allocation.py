@@ -10,9 +10,9 @@ from dlsched.families import instance_from
 from dlsched.ring_allocation import Job
 from dlsched.solving import solve
 from dlsched.worst.search import find_worst
-from dlsched.worst.spaces import CLASSES, COUNTS, drawn, holds, offered, projected, table_of, tabulated
+from dlsched.worst.spaces import CLASSES, COUNTS, drawn, offered, projected, table_of, tabulated
 from dlsched.worst.spaces.ring_allocation import space_of
-from tests.worst.conftest import walk
+from tests.worst.conftest import holds, walk
 
 
 @pytest.mark.parametrize("tables", CLASSES)
