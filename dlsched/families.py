@@ -50,8 +50,7 @@ class _Families(Mapping[str, AnyFamily]):
     def __getitem__(self, name: str) -> AnyFamily:
         if name not in self:
             raise KeyError(name)
-        record: AnyFamily = listed.record_of(name) if name in listed.FAMILIES else _of_package(name)
-        return record
+        return listed.record_of(name) if name in listed.FAMILIES else _of_package(name)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and (name in listed.FAMILIES or name in listed.installed())

@@ -116,8 +116,7 @@ def solve_formulation(
     run = partial(_run_changed, formulation, now) if stated is None else partial(_run, formulation, stated, before)
     method = Method(origin.name, "exact", run, solvers=LINEAR)
     solve_with = partial(family_of(origin.instance).solve, method=method, solver=solver, start=start, limits=limits)
-    result: Result[SolutionT] = solve_with(origin.instance, time_limit=time_limit, progress=progress, verbose=verbose)
-    return result
+    return solve_with(origin.instance, time_limit=time_limit, progress=progress, verbose=verbose)
 
 
 def _run(

@@ -84,8 +84,7 @@ class Fair(Costs):
     @property
     def scale(self) -> Floats:
         """y*^p, shape (S,)."""
-        scale: Floats = float_power(self.least / self.equal, self.power)
-        return scale
+        return float_power(self.least / self.equal, self.power)
 
     @property
     def offset(self) -> Floats:
@@ -105,8 +104,7 @@ class Fair(Costs):
         longer = log(times / self.least[job])
         if self.power == 0:
             return 1 + longer
-        costs: Floats = self.scale[job] * (1 + expm1(self.power * longer) / self.power)
-        return costs
+        return self.scale[job] * (1 + expm1(self.power * longer) / self.power)
 
     def utilities(self, job: Jobs, times: Floats) -> Floats:
         """U of every time."""
@@ -115,8 +113,7 @@ class Fair(Costs):
 
     def slopes(self, job: Jobs, times: Floats) -> Floats:
         """Cost of a further second, at every time."""
-        slopes: Floats = self.scale[job] * float_power(times / self.least[job], self.power) / times
-        return slopes
+        return self.scale[job] * float_power(times / self.least[job], self.power) / times
 
     def sloped(self, slopes: Floats, job: Jobs, times: Callable[[], Floats]) -> Floats:
         """Slopes of costs, from those of times."""

@@ -221,8 +221,7 @@ def least_values(instance: Instance, table: CostTable, price: float) -> tuple[Fl
 def _values(times_s: FloatArray, error_s: FloatArray, further: IntArray, price: float) -> FloatArray:
     """Numbers not above time + price x further nodes, >= 0."""
     extra = price * further
-    values: FloatArray = times_s - error_s + (extra - extra * _PRODUCT)
-    return values
+    return times_s - error_s + (extra - extra * _PRODUCT)
 
 
 def _usable(instance: Instance, price: float) -> BoolArray:

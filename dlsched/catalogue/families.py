@@ -194,8 +194,7 @@ def options(family: str) -> Mapping[str, Option]:
 
 def space(family: str) -> Mapping[str, Option] | None:
     """Options of the space of a family's worst instances; None: it has none."""
-    found: Mapping[str, Option] | None = (_listed(family) or record_of(family)).space
-    return found
+    return (_listed(family) or record_of(family)).space
 
 
 def suite(family: str) -> tuple[Mapping[str, tuple[Value, ...]], ...]:

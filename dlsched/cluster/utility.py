@@ -161,8 +161,7 @@ class Sigmoid(_Utility):
         """The utility of every x."""
         power = self.steepness * (x - self.midpoint)
         part = exp(-np.abs(power))
-        values: Floats = self.height * np.where(power >= 0, 1.0, part) / (1 + part)
-        return values
+        return self.height * np.where(power >= 0, 1.0, part) / (1 + part)
 
     @classmethod
     def sized(cls, most: float, height: float) -> Self:
@@ -202,14 +201,12 @@ class AlphaFair(_Utility):
         """The utility of every x."""
         power = 1.0 - self.alpha
         if self.shift == 0:
-            plain: Floats = self.scale * float_power(x, power) / power
-            return plain
+            return self.scale * float_power(x, power) / power
         # log1p and expm1 keep the digits that the difference of two powers would lose.
         grown = log1p(x / self.shift)
         if power == 0:
             return self.scale * grown
-        values: Floats = self.scale * float_power(self.shift, power) * (expm1(power * grown) / power)
-        return values
+        return self.scale * float_power(self.shift, power) * (expm1(power * grown) / power)
 
     @classmethod
     def sized(cls, most: float, height: float) -> Self:
@@ -284,8 +281,7 @@ class Table(_Utility):
 
     def values(self, x: Floats) -> Floats:
         """The utility of every x."""
-        values: Floats = np.interp(x, self.progress, self.worth)
-        return values
+        return np.interp(x, self.progress, self.worth)
 
     @classmethod
     def sized(cls, most: float, height: float) -> Self:

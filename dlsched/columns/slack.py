@@ -140,8 +140,7 @@ def _first_of_each(taken: Counts, spent: Floats, stock: Counts) -> Counts:
     order = np.lexsort((spent, *words))
     new = np.ones(len(order), dtype=bool)
     new[1:] = np.any([word[order][1:] != word[order][:-1] for word in words], axis=0)
-    first: Counts = order[new]
-    return first
+    return order[new]
 
 
 def _words(taken: Counts, stock: Counts) -> list[Counts]:

@@ -172,8 +172,7 @@ class LoneCosts:
         row = np.where(started, _rows(costs, units), FRESH)
         cell = (remaining * self.per_cell[job]).astype(np.int64)
         psi = costs.psi[min(slot - costs.first, len(costs.paid_s))]
-        least: FloatArray = costs.kind.weight * np.where(remaining > 0, psi[row, cell], 0.0)
-        return least
+        return costs.kind.weight * np.where(remaining > 0, psi[row, cell], 0.0)
 
 
 def _rows(costs: Costs, units: IntArray) -> IntArray:

@@ -195,8 +195,7 @@ def _tangents(data: Arrays, start: Counts, tick: Tick, budget: Budget) -> Floats
         if np.all((1 - (1 + _CLOSE) * reached * times) * costs[of_time] <= _CLOSE * reached * answer.objective):
             break
         fresh = [reached]
-    prices: Floats = np.maximum(0.0, -answer.upper[: data.types]) * unit
-    return prices
+    return np.maximum(0.0, -answer.upper[: data.types]) * unit
 
 
 def _chords(data: Arrays) -> Floats:
@@ -231,8 +230,7 @@ def _best_slopes(data: Arrays, prices: Floats, tick: Tick) -> Floats:
         rate = (counts * data.rates[every, order]).sum(axis=1)
         more = np.sqrt(data.work / slopes) > rate  # the sum still rises with the multiplier
         low, high = np.where(more, middle, low), np.where(more, high, middle)
-    best: Floats = exp(low)
-    return best
+    return exp(low)
 
 
 def _by_type(instance: Instance, multipliers: Floats) -> dict[str, float]:

@@ -306,8 +306,7 @@ def guesses(instance: Instance, jobs: Jobs, breakpoints: FloatArray, stream: Str
 def _until(middle: FloatArray, moments: FloatArray, weight: FloatArray) -> FloatArray:
     """Sum of the weights whose moments are before each time."""
     order = np.argsort(moments, kind="stable")
-    sums: FloatArray = np.concatenate([[0.0], np.cumsum(weight[order])])[np.searchsorted(moments[order], middle)]
-    return sums
+    return np.concatenate([[0.0], np.cumsum(weight[order])])[np.searchsorted(moments[order], middle)]
 
 
 def resampled(times: Sequence[float] | FloatArray, values: Sequence[float] | FloatArray, at: FloatArray) -> FloatArray:

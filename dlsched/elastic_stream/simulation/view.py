@@ -209,8 +209,7 @@ class _Column(Generic[ArrayT]):
         self._name = name
 
     def __get__(self, arrays: "Arrays", owner: object) -> ArrayT:
-        column: ArrayT = arrays._now[self._name]
-        return column
+        return arrays._now[self._name]
 
 
 class Arrays:

@@ -43,8 +43,7 @@ class Seconds:
 
     def value(self, job: Counts, rate: Floats, ring_s: Floats) -> Floats:
         """As ``Law`` says."""
-        value: Floats = self.work[job] / rate + ring_s
-        return value
+        return self.work[job] / rate + ring_s
 
     def target(self, job: Counts, price: Floats, ring_s: Floats) -> Floats:
         """As ``Law`` says."""
@@ -225,5 +224,4 @@ def _undominated(row: Counts, size: Counts, slow: Floats, rate: Floats, paid: Fl
     rank[np.argsort(price, kind="stable")] = np.arange(len(order))
     rank -= np.cumsum(new) * len(order)
     before = np.append(np.iinfo(np.int64).max, np.minimum.accumulate(rank)[:-1])
-    undominated: Counts = order[rank < before[: len(rank)]]
-    return undominated
+    return order[rank < before[: len(rank)]]

@@ -53,8 +53,7 @@ class Branching:
     def fractional(self, x: Floats) -> list[int]:
         """Return the whole variables that are not whole in a point."""
         distances = np.where(self.integer, np.abs(x - np.rint(x)), 0.0)
-        columns: list[int] = np.flatnonzero(distances > _WHOLE).tolist()
-        return columns
+        return np.flatnonzero(distances > _WHOLE).tolist()
 
     def learn(self, column: int, rising: bool, part: float, gain: float) -> None:
         """Record what a split gained; ``part``: how far the variable moved."""

@@ -171,8 +171,7 @@ class Network:
 
     def free(self, job: int, capacity: Floats) -> Integers:
         """Workers of a job that each server holds with this capacity left, shape (S,), at most N_i."""
-        fitting: Integers = np.minimum(self.room(self.kinds[job], capacity), self.limit[job])
-        return fitting
+        return np.minimum(self.room(self.kinds[job], capacity), self.limit[job])
 
     def room(self, kind: int, capacity: Floats) -> Integers:
         """As ``free`` for a kind of jobs, which have equal demands, whatever their N_i."""
