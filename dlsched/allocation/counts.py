@@ -92,10 +92,8 @@ def broken_choices(instance: Counted, counts: Mapping[str, int], unit: str) -> l
             violations.append(Violation("choice", job.id, message="the job has no count"))
         elif not is_whole(count) or not is_allowed(count, instance.counts(index)):
             violations.append(Violation("choice", job.id, message=f"{shown(count)} {unit} is no allowed count"))
-    for name in counts:
-        if name not in instance.index:
-            violations.append(Violation("choice", name, message="there is no such job"))
-    return violations
+    others = (name for name in counts if name not in instance.index)
+    return [*violations, *(Violation("choice", name, message="there is no such job") for name in others)]
 
 
 def broken_rules(instance: Counted, counts: Mapping[str, int], unit: str) -> list[Violation]:

@@ -89,9 +89,10 @@ def solve_knapsack(
     found(chosen, price)
     if frontier.price == 0.0:
         return Choice(chosen, price)
-    # Step 0: drop pairs too dear for a better answer; if that shrinks the largest cost much, seek the price anew.
+    # Step 0: drop pairs too dear for a better answer, if those that matter, the base among them, may have far smaller costs
+    # than others; if that shrinks the largest cost much, seek the price anew.
     base, originals = chosen, None  # originals: the pairs of ``small``, in the table; None: the same
-    while _untamed(small, base):
+    while _largest(small.costs[base]) < _TAMER * small.largest:
         keep = within(small, base)
         tamer = _largest(small.costs[keep]) < _TAMER * small.largest
         small, originals, base = small.subset(keep), _named(np.flatnonzero(keep), originals), np.cumsum(keep)[base] - 1
@@ -122,11 +123,6 @@ def solve_knapsack(
 
 def _named(pairs: IntArray, originals: IntArray | None) -> IntArray:
     return pairs if originals is None else originals[pairs]
-
-
-def _untamed(table: CostTable, base: IntArray) -> bool:
-    """Whether the pairs that matter, which include the base, may have far smaller costs than others."""
-    return _largest(table.costs[base]) < _TAMER * table.largest
 
 
 def _largest(costs: FloatArray) -> float:

@@ -21,6 +21,7 @@ import numpy as np
 
 from dlsched.certificates import DualsCertificate, rounded_down
 from dlsched.certificates.exact import rounded_up
+from dlsched.columns.generation import generate
 from dlsched.columns.slack import Prices
 from dlsched.core.arrays import dot, row_dots
 from dlsched.core.elementary import exp, geometric, log
@@ -30,7 +31,7 @@ from dlsched.core.messages import plain_labels
 from dlsched.core.status import Sense
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, require_feasible
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.configurations.pricing import generate_columns
+from dlsched.matching_placement.configurations.pricing import first_pool, first_prices
 from dlsched.matching_placement.configurations.thresholds import HAIR, bound_by_thresholds
 from dlsched.matching_placement.heuristics import best_local, soon_counts
 from dlsched.matching_placement.instance import Instance
@@ -65,7 +66,9 @@ def configuration_lp(instance: Instance, *, tick: Tick = no_tick, budget: Budget
 def by_prices(instance: Instance, *, tick: Tick, budget: Budget | None) -> DualsCertificate:
     """``configuration_lp`` of a sum."""
     data = arrays(instance)
-    prices = generate_columns(data, best_local(data, tick), tick=tick, budget=budget)
+    start = best_local(data, tick)
+    guess = first_prices(data, data.total(start))
+    prices = generate(first_pool(data, start), guess=guess, tick=tick, budget=budget)
     return price_certificate(instance, data, prices)
 
 

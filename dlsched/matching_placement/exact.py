@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dlsched.algorithms.count_vectors import cheapest_choice, number_of_states
-from dlsched.columns.generation import CLOSE, Pool
+from dlsched.columns.generation import CLOSE, Pool, generate
 from dlsched.columns.slack import WIDTH, Closed, Prices, cheapest_within, close_gap, columns_within, search_beam
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.limits import Tick, TooMany, no_tick
@@ -16,7 +16,7 @@ from dlsched.core.search import Search
 from dlsched.core.status import Sense, TerminationStatus
 from dlsched.matching_placement import bounds
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, counts_of, placement
-from dlsched.matching_placement.configurations.pricing import first_pool, generate_columns
+from dlsched.matching_placement.configurations.pricing import first_pool, first_prices
 from dlsched.matching_placement.configurations.thresholds import (
     Level,
     alone,
@@ -96,13 +96,11 @@ def by_prices(instance: Instance, search: Search[Placement]) -> TerminationStatu
 
     start = counts_of(instance, search.incumbent)
     pool = first_pool(data, start)
-    generate = partial(
-        generate_columns, data, start, pool=pool, tick=search.tick, step=node, budget=search.budget, proven=record_bound
-    )
-    rough = generate(close=ROUGH)
+    prices_of = partial(generate, pool, tick=search.tick, step=node, budget=search.budget, proven=record_bound)
+    rough = prices_of(guess=first_prices(data, data.total(start)), close=ROUGH)
     if data.jobs * data.types >= MANY:
         _among_columns(instance, data, pool, rough, search)
-    prices = generate(held=rough)
+    prices = prices_of(known=rough)
     slack = total_of(instance, search) - prices.bound
     if slack > CLOSE * prices.bound:
         counts = cheapest_within(pool.listed(prices, slack), prices, slack, width=WIDTH, tick=search.tick)
@@ -376,9 +374,10 @@ def default_parameters(instance: Instance) -> tuple[list[float], str]:
         return [0.0] * data.types, NONE
     start = counts_of(instance, good)
     try:
-        prices = (
-            bound_by_thresholds(data, data.total(start))[1] if data.bottleneck else generate_columns(data, start).prices
-        )
+        if data.bottleneck:
+            _, prices = bound_by_thresholds(data, data.total(start))
+        else:
+            prices = generate(first_pool(data, start), guess=first_prices(data, data.total(start))).prices
     except TooMany:
         prices = np.zeros(data.types)
     return prices.tolist(), repr(float(objective_of(instance).value(instance, good)))

@@ -11,13 +11,14 @@ import numpy as np
 
 from dlsched.algorithms.count_vectors import all_vectors
 from dlsched.algorithms.resource_market import Exchanges, transport
+from dlsched.columns.generation import generate
 from dlsched.columns.slack import WIDTH, cheapest_within, search_beam
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Guarantee
 from dlsched.core.limits import Budget, Tick, TooMany, no_tick
 from dlsched.core.search import Search
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, arrays, counts_of, infeasible, placement
-from dlsched.matching_placement.configurations.pricing import first_pool, generate_columns
+from dlsched.matching_placement.configurations.pricing import first_pool, first_prices
 from dlsched.matching_placement.configurations.thresholds import bound_by_thresholds, by_beam, lower
 from dlsched.matching_placement.instance import Instance
 from dlsched.matching_placement.objectives import MEAN, objective_of
@@ -305,7 +306,7 @@ def beam(
         return placement(instance, start)
     # prices first; then the pool's own configurations, then all that are near the prices
     pool = first_pool(data, start)
-    prices = generate_columns(data, start, pool=pool, tick=tick, budget=budget)
+    prices = generate(pool, guess=first_prices(data, data.total(start)), tick=tick, budget=budget)
     slack = data.total(start) - prices.bound
     counts = cheapest_within(pool.listed(prices, slack), prices, slack, width=width, tick=tick) if slack > 0 else None
     if counts is not None:

@@ -3,16 +3,12 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from dlsched.core.limits import Limits
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers import child
 from dlsched.solvers.cpsat import Value, run, status_of, version
 from dlsched.solvers.outcome import Bounded, Incumbent, IncumbentCallback, Outcome, require
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

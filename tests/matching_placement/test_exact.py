@@ -6,10 +6,11 @@ import pytest
 import dlsched
 from dlsched import Limits, TerminationStatus, matching_placement
 from dlsched.columns import slack as slack_search
+from dlsched.columns.generation import generate
 from dlsched.columns.slack import cheapest_within, close_gap, columns_within
 from dlsched.matching_placement.arrays import arrays, counts_of, placement
 from dlsched.matching_placement.certificate import verify
-from dlsched.matching_placement.configurations.pricing import Pricing, first_pool, generate_columns
+from dlsched.matching_placement.configurations.pricing import Pricing, first_pool, first_prices
 from dlsched.matching_placement.exact import solve_by_states
 from dlsched.matching_placement.heuristics import best_local
 
@@ -55,7 +56,8 @@ def test_the_gap_is_closed_from_any_incumbent(seed):
     instance = draw(seed, types=3, each=4, jobs=4)
     data = arrays(instance)
     optimum = data.total(solve_by_states(data))
-    prices = generate_columns(data, best_local(data))
+    start = best_local(data)
+    prices = generate(first_pool(data, start), guess=first_prices(data, data.total(start)))
     assert prices.bound <= optimum * (1 + 1e-12)
     for upper in (1.5 * optimum, optimum * (1 + 1e-9)):
         bounds = []
@@ -233,10 +235,11 @@ def test_prices_go_on_from_others():
     data = arrays(draw(3, types=4, each=6, jobs=8))
     start = best_local(data)
     pool = first_pool(data, start)
-    rough = generate_columns(data, start, pool=pool, close=0.1)
-    prices = generate_columns(data, start, pool=pool, held=rough)
+    guess = first_prices(data, data.total(start))
+    rough = generate(pool, guess=guess, close=0.1)
+    prices = generate(pool, known=rough)
     assert rough.bound <= prices.bound
-    assert prices.bound == pytest.approx(generate_columns(data, start).bound, rel=1e-8)
+    assert prices.bound == pytest.approx(generate(first_pool(data, start), guess=guess).bound, rel=1e-8)
 
 
 def test_highs_chooses_among_what_is_held(monkeypatch):

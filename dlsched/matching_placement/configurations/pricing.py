@@ -16,17 +16,16 @@ the margin of its units above, and of missing units below it. So types further f
 are fixed; the others, furthest first, extend labels as long as the threshold allows.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from dlsched.algorithms.count_vectors import run_lengths
-from dlsched.columns.generation import CLOSE, Pool, generate
-from dlsched.columns.slack import CELLS, Listed, Priced, Prices
+from dlsched.columns.generation import Pool
+from dlsched.columns.slack import CELLS, Listed, Priced
 from dlsched.core.arrays import dot, row_dots
-from dlsched.core.limits import Budget, Tick, TooMany, no_tick
+from dlsched.core.limits import Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats
 
 Flags = npt.NDArray[np.bool_]
@@ -361,33 +360,8 @@ def _nothing(types: int) -> Rows:
     return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, types), dtype=np.int64)
 
 
-def generate_columns(
-    data: Arrays,
-    start: Counts,
-    *,
-    pool: Pool | None = None,
-    held: Prices | None = None,
-    close: float = CLOSE,
-    tick: Tick = no_tick,
-    step: Tick = no_tick,
-    budget: Budget | None = None,
-    proven: Callable[[Prices], None] | None = None,
-) -> Prices:
-    """Prices of the types whose bound is the linear program's value, from a placement; see ``columns.generation.generate``."""
-    return generate(
-        pool or first_pool(data, start),
-        guess=None if held is not None else first_prices(data, data.total(start)),
-        known=held,
-        close=close,
-        tick=tick,
-        step=step,
-        budget=budget,
-        proven=proven,
-    )
-
-
 def first_pool(data: Arrays, start: Counts) -> Pool:
-    """The configurations of a placement, for ``generate_columns`` to add to."""
+    """The configurations of a placement, for ``columns.generation.generate`` to add to."""
     return Pool(Pricing(data), data.stock, start, data.total(start))
 
 

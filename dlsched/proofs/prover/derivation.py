@@ -255,7 +255,7 @@ def proof_lines(
     proven. ``problem``: the lines of ``problem_lines``, where they are at hand.
     """
     for key, text in comments.items():
-        yield f"% {key}: {_printable(text)}"
+        yield f"% {key}: {re.sub(r'[^ -~]', '?', text)}"  # on one line, in ASCII
     yield from problem_lines(exact) if problem is None else problem
     lower = None if derivation is None else derivation.proven
     upper = None if point is None else exact.objective(point)
@@ -322,8 +322,3 @@ def _word(name: str, instead: str) -> str:
     """Make a name fit a word of the format."""
     word = re.sub(r"[^!-~]", "_", name)
     return "_" + word if word.startswith("%") else word or instead
-
-
-def _printable(text: str) -> str:
-    """Keep a comment on one line, in ASCII."""
-    return re.sub(r"[^ -~]", "?", text)

@@ -208,11 +208,6 @@ class Job:
     units: int = 0
 
 
-def scale_of(speeds: Sequence[Fraction]) -> int:
-    """Units of work of an epoch: the least number that makes all seconds per epoch whole."""
-    return lcm(*(each.numerator for each in speeds))
-
-
 class Replay:
     """A policy at work; also the view that it gets, with the names of ``simulation.view.View``."""
 
@@ -230,7 +225,8 @@ class Replay:
 
     def come(self, job: int, speeds: Sequence[Fraction], weight: Fraction, work: Number) -> None:
         """Let a job arrive."""
-        scale = scale_of(speeds)
+        # units of work of an epoch: the least number that makes all seconds per epoch whole
+        scale = lcm(*(each.numerator for each in speeds))
         epochs = work / scale
         self.jobs[job] = Job(tuple(scale / each for each in speeds), weight, self.now_s, epochs, epochs, self.zero)
         self.arrived.append(job)

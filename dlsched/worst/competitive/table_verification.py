@@ -98,7 +98,7 @@ class _Between:
 
     def note(self, vector: Vector, size: int = 1) -> None:
         """Keep the largest faces on which a vector is 0."""
-        degree = self._degree(len(vector) // size)
+        degree = next(each for each in count() if len(_monomials(self.many, each)) == len(vector) // size)
         rows = {at: vector[k * size : (k + 1) * size] for k, at in enumerate(_monomials(self.many, degree))}
         if not any(vector):
             return
@@ -107,9 +107,6 @@ class _Between:
                 on_face = (row for at, row in rows.items() if all(k in face or not each for k, each in enumerate(at)))
                 if not any(map(any, on_face)) and not any({*face} < {*each} for each in self.ties):
                     self.ties.add(face)
-
-    def _degree(self, many: int) -> int:
-        return next(degree for degree in count() if len(_monomials(self.many, degree)) == many)
 
     def vectors(self, forms: Sequence[Vector]) -> list[Vector]:
         """Coefficients of positive multiples of forms, by monomial of the weights, in one degree."""

@@ -309,9 +309,9 @@ def search(setting: Setting, tick: Callable[[int], None]) -> Tree:
     always = class_rows(setting)
     programs = Programs(places, always)
     order = count()
-    waiting: list[tuple[float, int, int, Tail | Leaf]] = []
-    for end in ends(setting, lambda: tick(0)):
-        waiting.append((-np.inf, 0, next(order), Tail.at(end)))
+    waiting: list[tuple[float, int, int, Tail | Leaf]] = [
+        (-np.inf, 0, next(order), Tail.at(end)) for end in ends(setting, lambda: tick(0))
+    ]
     done: list[tuple[Tail, Multipliers]] = []
     supremum: Fraction | None = None
 

@@ -27,7 +27,7 @@ from itertools import pairwise, permutations, product
 import numpy as np
 
 from dlsched.core.errors import SolverError, UsageError
-from dlsched.worst.proving.runs import Row, Setting, class_rows
+from dlsched.worst.proving.runs import Setting, class_rows
 
 Step = tuple[int, int, int]
 """Job, count before the step, count after it."""
@@ -134,7 +134,7 @@ def _costs(program: _Program, setting: Setting) -> None:
         program.variable(("c", job, count), most / count)
         program.variable(("chosen", job, count), 1)
     for row in class_rows(setting).values():
-        program.at_least(0, *_costs_of(row))
+        program.at_least(0, *((float(factor), ("c", *place)) for place, factor in row.items()))
     for job in range(setting.jobs):
         program.variable(("h", job), most)
         program.variable(("w", job), 1)
@@ -204,7 +204,3 @@ def _less(first: Step, second: Step) -> list[tuple[float, Name]]:
     (i, a, b), (j, c, d) = first, second
     one, other = 1 / (b - a), 1 / (d - c)
     return [(one, ("c", i, a)), (-one, ("c", i, b)), (-other, ("c", j, c)), (other, ("c", j, d))]
-
-
-def _costs_of(row: Row) -> list[tuple[float, Name]]:
-    return [(float(factor), ("c", *place)) for place, factor in row.items()]

@@ -114,7 +114,7 @@ def _draw(generator: np.random.Generator, most: int, total: int, limited: bool, 
 
 def _job(generator: np.random.Generator, networks: list[float], kinds: list[int]) -> Data:
     """Draw a job; two thirds exchange bytes, and a ring on some network takes about as long as computing."""
-    rates = {f"g{kind}": _two_digits(generator, *_RATES) for kind in kinds}
+    rates = {f"g{kind}": float(f"{log_uniform(generator, *_RATES):.2g}") for kind in kinds}
     # seconds of a ring, in proportion to those of computing on the fastest type
     ring_s = BATCH / max(rates.values()) * log_uniform(generator, *_EXCHANGED)
     sent = min(max(ring_s * networks[kinds[int(generator.integers(len(kinds)))]] / 2, _FEW_BYTES), _BYTES[1])
@@ -124,10 +124,6 @@ def _job(generator: np.random.Generator, networks: list[float], kinds: list[int]
         "gradient_bytes": 0.0 if generator.random() < 1 / 3 else float(f"{sent:.2g}"),
         "samples_per_s": rates,
     }
-
-
-def _two_digits(generator: np.random.Generator, low: float, high: float) -> float:
-    return float(f"{log_uniform(generator, low, high):.2g}")
 
 
 def _words(most: int, total: int, limited: bool) -> str:
