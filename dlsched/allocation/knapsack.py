@@ -113,11 +113,7 @@ def solve_knapsack(
     if excess < frontier.price * slack:
         found(_named(filled, originals), price)
     core = Core.around(small, room, frontier.price, base, filled, excess, near)
-
-    def better(pairs: IntArray) -> None:
-        found(_named(pairs, originals), price)
-
-    search(core, step, tick, better)
+    search(core, step, tick, lambda pairs: found(_named(pairs, originals), price))
     return Choice(_named(core.chosen, originals), price)
 
 

@@ -87,8 +87,7 @@ def by_prices(instance: Instance, search: Search[Placement]) -> TerminationStatu
     """``columns`` of a sum."""
     data = arrays(instance)
 
-    def node() -> None:
-        search.tick(1)
+    node = partial(search.tick, 1)
 
     def record_bound(prices: Prices) -> None:
         certificate = bounds.price_certificate(instance, data, prices)

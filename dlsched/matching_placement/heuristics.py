@@ -274,7 +274,7 @@ def beam(
     width: int = WIDTH,
     tick: Tick = no_tick,
     budget: Budget | None = None,
-    better: Callable[[Placement], None] = lambda counts: None,
+    better: Callable[[Placement], object] = lambda counts: None,
 ) -> Placement | None:
     """Search the placements near the linear programming bound job by job, keeping the ``width`` most promising at each.
 
@@ -320,7 +320,7 @@ def beam(
 
 
 def _lowered(
-    data: Arrays, start: Counts, width: int, tick: Tick, budget: Budget | None, better: Callable[[Counts], None]
+    data: Arrays, start: Counts, width: int, tick: Tick, budget: Budget | None, better: Callable[[Counts], object]
 ) -> Counts:
     """Lower the largest ratio, as far as configurations are few enough to be listed."""
     improvements = [start]

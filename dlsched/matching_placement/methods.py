@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 from dlsched.catalogue.matching_placement import LISTED
 from dlsched.core.family import bound_by, heuristic, methods_of
@@ -48,12 +49,8 @@ def _best_of(name: str, instance: Instance, search: Search[Placement], placed: I
 
 def run_beam(instance: Instance, search: Search[Placement]) -> TerminationStatus:
     """Run the beam search; if stopped, it keeps the best of the user's start, its own and a faster rule's answer."""
-
-    def better(solution: Placement) -> None:
-        search.offer(solution, source="beam")
-
     try:
-        beam(instance, tick=search.tick, budget=search.budget, better=better)
+        beam(instance, tick=search.tick, budget=search.budget, better=partial(search.offer, source="beam"))
     except (Stopped, KeyboardInterrupt):
         offer_soon(instance, search)
         search.say("beam was stopped; the answer is the best of its start, its own so far, and that of a faster rule")

@@ -19,7 +19,7 @@ from dlsched.core.status import TerminationStatus
 from dlsched.ring_embedding.bounds import CLOSE, prove_horizon, prove_slot, search_columns, slot_gains
 from dlsched.ring_embedding.formulations.circuit import Circuit, build_circuit
 from dlsched.ring_embedding.formulations.linear import build_arc, build_span
-from dlsched.ring_embedding.heuristics.baselines import by_density, keeping, quick
+from dlsched.ring_embedding.heuristics.baselines import by_density, quick
 from dlsched.ring_embedding.heuristics.plan import Plan, Split, ascend
 from dlsched.ring_embedding.heuristics.slot_greedy import rings_wanted, steady
 from dlsched.ring_embedding.instance import Instance
@@ -283,7 +283,7 @@ def _steady(network: Network, search: Search[Embedding]) -> bool:
     """Whether the instance is large; if so, first offer an answer with the same rings in many slots."""
     large = rings_wanted(network) > LARGE
     if large:
-        keep = keeping(search, "steady")
+        keep = partial(search.offer, source="steady")
         keep(steady(network, keep))
     return large
 
@@ -299,7 +299,7 @@ def _follow(network: Network, by_epoch: Split, totals: Floats, search: Search[Em
 
 def _ascend(plan: Plan, search: Search[Embedding]) -> None:
     """Improve a plan slot by slot, if there are few slots or a limit."""
-    keep, better = keeping(search, "ascent"), False
+    keep, better = partial(search.offer, source="ascent"), False
     # Making an embedding of many rings costs more than a step of the ascent: then only the last plan is offered.
     few = sum(len(slot.rings) for slot in plan.slots.values()) <= FEW
 
@@ -337,15 +337,15 @@ def _by_totals(network: Network, relaxed: Relaxed, plan: Plan, search: Search[Em
 
 def _one_slot(network: Network, search: Search[Embedding]) -> TerminationStatus:
     instance = network.instance
-
-    def better(slot: Slot) -> None:
-        search.offer(embedding(network, {instance.slots: slot}), source="slot")
-
     nodes = None if search.budget.limited else SLOT_NODES
     gains = slot_gains(network)
     within = CLOSED if search.budget.limited or small(instance) else MEETING
     found = best_slot(
-        network, gains, search.generator, nodes=nodes, conflicts=SPAN_CONFLICTS, better=better, within=within
+        *(network, gains, search.generator),
+        nodes=nodes,
+        conflicts=SPAN_CONFLICTS,
+        better=lambda slot: search.offer(embedding(network, {instance.slots: slot}), source="slot"),
+        within=within,
     )
     search.solver_version = found.solver
     prove_slot(network, found.relaxation, search, found)

@@ -174,14 +174,11 @@ class TreeSearch:
         if self.upper is not None and objective >= self.upper:
             return False
         self.point, self.upper = point, objective
-        self._aim(objective)
+        self.expect(objective)
         return True
 
     def expect(self, objective: Fraction) -> None:
-        """Prove what has to be proven where a point of that objective is known, although it is not at hand."""
-        self._aim(objective)
-
-    def _aim(self, objective: Fraction) -> None:
+        """Prove what has to be proven where a point of that objective is known, at hand or not."""
         target = self._target_of(objective)
         self.target = target if self.target is None else min(self.target, target)
 

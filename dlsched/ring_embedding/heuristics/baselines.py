@@ -17,6 +17,7 @@ the answer. If anything raises, they hand the slots filled so far, a feasible em
 import heapq
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -262,7 +263,7 @@ def warm(instance: Instance, search: Search[Embedding]) -> None:
 
 def by_density(instance: Instance, search: Search[Embedding]) -> None:
     """Offer the answer of the greedy by density or, if it is stopped, the slots that it has filled."""
-    keep = keeping(search, "density")
+    keep = partial(search.offer, source="density")
     keep(density(instance, budget=search.budget, keep=keep))
 
 
@@ -273,7 +274,7 @@ def in_time(name: str, function: Callable[[Instance, Search[Embedding], Keep], E
     """
 
     def run(instance: Instance, search: Search[Embedding]) -> TerminationStatus:
-        keep = keeping(search, name)
+        keep = partial(search.offer, source=name)
         try:
             keep(function(instance, search, keep))
         except (Stopped, KeyboardInterrupt):
@@ -283,12 +284,3 @@ def in_time(name: str, function: Callable[[Instance, Search[Embedding], Keep], E
         return TerminationStatus.FEASIBLE
 
     return run
-
-
-def keeping(search: Search[Embedding], source: str) -> Keep:
-    """Return a ``Keep`` that offers embeddings to the search."""
-
-    def keep(found: Embedding) -> None:
-        search.offer(found, source=source)
-
-    return keep

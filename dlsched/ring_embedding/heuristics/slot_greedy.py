@@ -186,7 +186,7 @@ def _repaired(network: Network, rings: Mapping[int, Placed], gains: Gains) -> Sl
 
 
 SolveSlot = Callable[[Network, Sequence[int], Gains], Slot]
-Keep = Callable[[Embedding], None]
+Keep = Callable[[Embedding], object]
 """Receives the slots filled so far, a feasible embedding, if anything raises."""
 
 

@@ -181,7 +181,7 @@ def _better(slot: Slot, other: Slot, gains: Gains) -> Slot:
 
 Rings = list[tuple[int, Placed]]
 """Rings and their jobs."""
-Better = Callable[[Slot], None]
+Better = Callable[[Slot], object]
 """Receives better slots."""
 
 NODES = 500
