@@ -127,13 +127,7 @@ def state_bytes(table: CostTable, capacity: int) -> int:
     return (useful + 1) * (table.jobs * _decision_type(table).itemsize + _WORK * 8)
 
 
-def solve_by_states(
-    table: CostTable,
-    capacity: int,
-    *,
-    step: Tick = no_tick,
-    tick: Tick = no_tick,
-) -> IntArray | None:
+def solve_by_states(table: CostTable, capacity: int, *, step: Tick = no_tick, tick: Tick = no_tick) -> IntArray | None:
     """Return the pairs of least total cost whose counts add up to at most ``capacity``, None if there are none.
 
     O(P C) time and O(J C) memory, C the units of use (``_on_useful_grid``). Ties: the smaller count. ``step`` is called before

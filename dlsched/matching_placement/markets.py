@@ -121,11 +121,7 @@ MOST_CATEGORIES = 20_000  # ``market`` refuses instances with more
 
 
 def market_placement(
-    data: Arrays,
-    sizes: Counts | Sizes,
-    *,
-    rounds: int = ROUNDS,
-    tick: Tick = no_tick,
+    data: Arrays, sizes: Counts | Sizes, *, rounds: int = ROUNDS, tick: Tick = no_tick
 ) -> tuple[Counts, tuple[int, ...]] | None:
     """Place one category by the market; return counts (S, G) and the first prices, or None when it cannot be served.
 

@@ -26,7 +26,7 @@ from dlsched.ring_embedding.instance import Instance
 from dlsched.ring_embedding.objectives import objective_of
 from dlsched.ring_embedding.relaxation import Relaxed, aggregated, build_totals
 from dlsched.ring_embedding.rings.network import Network
-from dlsched.ring_embedding.rings.placing import Slot, embedding
+from dlsched.ring_embedding.rings.placing import embedding
 from dlsched.ring_embedding.slot.exact_slot import SLOT_NODES, best_slot
 from dlsched.ring_embedding.solution import Embedding
 from dlsched.ring_embedding.vectors import VectorColumns, solve_vectors

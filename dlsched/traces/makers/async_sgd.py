@@ -8,13 +8,7 @@ from typing import Final
 from dlsched.async_sgd.generator import assumed_update_s
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.streams import to_stream
-from dlsched.cluster.published import (
-    IMAGENET_IMAGES,
-    NETWORK_BYTES_PER_S,
-    PublishedSteps,
-    Step,
-    published_steps,
-)
+from dlsched.cluster.published import IMAGENET_IMAGES, NETWORK_BYTES_PER_S, PublishedSteps, Step, published_steps
 from dlsched.core.errors import UsageError
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import throughput_of
