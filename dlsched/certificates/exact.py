@@ -1,14 +1,8 @@
 """Exact sums of rational numbers, sums of floats without error, and bounds that prices or multipliers of rows prove.
 
-Exact sums of rational numbers, and rounding of rational numbers to floats above or below them.
-
-Sums of floats without error: exact products as pairs of floats (Dekker 1971), and a sum rounded down once.
-
 A product of two floats is the sum of the float nearest to it and the rounding error, which is a float too as
-long as nothing overflows or underflows. So a few products give an exact number as an *expansion*, a sum of a
-few floats. ``math.fsum`` rounds the exact sum of all of them once.
-
-Bounds that a price or multipliers of rows prove, in exact arithmetic.
+long as nothing overflows or underflows (Dekker 1971). So a few products give an exact number as an *expansion*, a sum
+of a few floats. ``math.fsum`` rounds the exact sum of all of them once.
 """
 
 import math

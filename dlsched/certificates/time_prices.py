@@ -1,8 +1,6 @@
-"""Bounds from prices over time: the form of the prices, and least costs of rigid and of malleable jobs.
+"""Bounds from prices over time, as steps: the form of the prices, and least costs of rigid and of malleable jobs.
 
-Prices as steps over time: checks of their form, and the bound that the jobs' least costs add up to.
-
-Bounds from prices over time for jobs that hold fixed units for a fixed time, in whole numbers.
+*Rigid jobs* hold fixed units for a fixed time; in whole numbers.
 
 Minimise the sum of the ends C_i = s_i + L_i, s_i >= r_i, where the jobs that run at any time take at most G units, job i g_i.
 
@@ -15,10 +13,8 @@ s + L_i is a breakpoint, and it grows beyond the last of them. So phi_i is the l
 those of these points that are later. Points with s + L_i at or above the least found cannot be lower, as
 lambda >= 0. And phi_i does not fall when L_i grows: lengths that no job undercuts prove the bound.
 
-Least costs of single malleable jobs at prices over time, in floats that never exceed the true least cost.
-
-A job of weight omega at prices lambda costs omega times as much as a job of weight 1 at prices lambda /
-omega.
+*Malleable jobs*, in floats that never exceed the true least cost. A job of weight omega at prices lambda costs omega times as
+much as a job of weight 1 at prices lambda / omega.
 
 Jobs are rows. The arrays of a ``Window`` have a job's own clock: it starts at the job's release, and its
 unit is near L, the job's time on its fastest count.

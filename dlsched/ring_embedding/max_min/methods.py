@@ -1,6 +1,4 @@
-"""Methods for the least utility (``max_min``), and the rounds of questions that prove it.
-
-``max_min``, exact and lexicographic: rounds of programs that ask for quotas of worker-slots.
+"""Methods for the least utility (``max_min``), and the rounds of programs, which ask for quotas of worker-slots, that prove it.
 
 Sort the utilities of an embedding ascending: u_1 <= u_2 <= ... <= u_I. Of two embeddings the one is better that is larger at
 the first place where they differ. Worker-slots are whole numbers, so "job i has utility v" is the quota n_i(v), the least z

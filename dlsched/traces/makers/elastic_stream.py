@@ -53,11 +53,8 @@ def stream_of(
 
     ``queue``, ``gpus``, ``gpus_of_node``, ``window``, ``carried``: as ``choose``. ``estimates``: whether policies see
     the lengths that users stated: a job has that length, and ends early. ``restart_s``: seconds that a change of its
-    GPUs costs a job; None: 0. ``scaling``: ``own``: a job runs on as many GPUs as it held, or, if it states a smaller
-    minimum, on any number from that on, with speed in proportion; ``published``: also on powers of two below its GPUs,
-    from the minimum on, by the curves of ``import_philly``; ``asynchronous``: jobs of asynchronous SGD, see
-    ``async_stream_of``, not with estimates. ``max_gpus``: largest power of two to which a job may grow, with
-    ``published``; None: the GPUs that it held. ``network_gbit``: with ``asynchronous``, as there; None: 10.
+    GPUs costs a job; None: 0. ``scaling``, ``max_gpus``: as ``counts_of`` of ring_allocation; or ``asynchronous``: jobs of
+    asynchronous SGD, see ``async_stream_of``, not with estimates. ``network_gbit``: as there; None: 10.
     """
     if scaling not in SCALING:
         raise UsageError(where="scaling", found=repr(scaling), allowed=", ".join(SCALING))
