@@ -63,7 +63,7 @@ def test_what_is_too_large_is_left_to_exact(monkeypatch: pytest.MonkeyPatch) -> 
     def give_up(*given: object, **named: object) -> None:
         raise TooLarge("too many states")
 
-    monkeypatch.setattr(space, "search_slots", give_up)
+    monkeypatch.setattr(space, "slots_alone", give_up)
     left = FAMILIES["elastic_stream"].solve(instance, method=space.SLOTS_ALONE)
     assert alone.status.value == left.status.value == "optimal"
     assert left.objective == pytest.approx(alone.objective, rel=1e-12)
