@@ -9,7 +9,7 @@ import numpy as np
 
 from dlsched.core.arrays import FloatArray
 from dlsched.statistics.inference import student_mean
-from dlsched.study.figures.groups import Instance, instance_of
+from dlsched.study.figures.summary import Instance, instance_of
 from dlsched.study.rows import Row
 
 Cases = dict[Hashable, dict[str, FloatArray]]

@@ -27,7 +27,7 @@ TAKING_APART = {
 ALLOWED = {
     ("core/imports.py", "str(error)"): "what the system's linker says of a library, which has no fields",
     ("processes/dask_client.py", "str(error)"): "the first line of what Dask says",
-    ("study/figures/groups.py", "row.instance"): "files of instances have no field that says that a search found them",
+    ("study/figures/summary.py", "row.instance"): "files of instances have no field that says that a search found them",
     ("results/verification.py", "result.method"): "a result file of a stranger: is the name one that a method may have",
 }
 """By module and expression why it is taken apart nevertheless."""

@@ -9,7 +9,7 @@ from statistics import fmean
 from dlsched.core.gap import gap, ratio
 from dlsched.core.messages import listed
 from dlsched.study import Study
-from dlsched.study.figures.groups import instance_of
+from dlsched.study.figures.summary import instance_of
 from dlsched.study.reports.export import markdown_table
 from dlsched.study.rows import Row
 

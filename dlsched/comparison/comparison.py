@@ -105,8 +105,7 @@ def _details(rows: Sequence[Compared]) -> list[Table]:
 
 def _summary(rows: Sequence[Compared]) -> list[Table]:
     """A line a method of a family: on how many instances it answered, ratios and gaps, and who wins; none for one instance."""
-    from dlsched.study.figures.groups import FILES
-    from dlsched.study.figures.summary import summarise
+    from dlsched.study.figures.summary import FILES, summarise
     from dlsched.study.figures.tables import HEADS, KEYS
     from dlsched.study.figures.tables import table as table_of_group
 

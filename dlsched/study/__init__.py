@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dlsched.study.checking import check
-    from dlsched.study.figures.summary import sentence, summarise
+    from dlsched.study.figures.sentence import sentence
+    from dlsched.study.figures.summary import summarise
     from dlsched.study.leader import run
     from dlsched.study.plans.plan import CellLimits, Plan
     from dlsched.study.plans.plan_file import make_plan, read_plan
@@ -52,7 +53,8 @@ _HOMES = {
     "plans.sources": "count",
     "rows": "Row",
     "study": "Study open report",
-    "figures.summary": "sentence summarise",
+    "figures.sentence": "sentence",
+    "figures.summary": "summarise",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -19,9 +19,8 @@ from dlsched.core.messages import printable, several
 from dlsched.core.status import TerminationStatus
 from dlsched.own_methods import PICKLED
 from dlsched.study.cells.foreign_methods import INSTANCE
-from dlsched.study.figures.groups import has_failed
-from dlsched.study.figures.sentence import Summary
-from dlsched.study.figures.summary import sentence, summarise
+from dlsched.study.figures.sentence import Summary, sentence
+from dlsched.study.figures.summary import has_failed, summarise
 from dlsched.study.plans.plan import CellLimits
 from dlsched.study.recipes import DrawnRecipe, Recipe, require_data
 from dlsched.study.reports.content import Content

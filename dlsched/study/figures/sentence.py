@@ -10,7 +10,7 @@ from dlsched.core.messages import listed, printable, several
 from dlsched.core.quantities import mean, per_cent, percent
 from dlsched.core.status import Sense
 from dlsched.statistics.inference import Estimate
-from dlsched.study.figures.groups import FILES, SEARCHED, Group, Line
+from dlsched.study.figures.summary import FILES, SEARCHED, Group, Line
 from dlsched.study.figures.tables import note_of, overview, p_value_text, remarks, table, title
 
 ENOUGH = 5  # ratios of a group from which its mean may stand in the sentence on many groups

@@ -9,7 +9,7 @@ from statistics import fmean
 from dlsched.core.messages import several
 from dlsched.core.quantities import UNKNOWN, duration, mean, percent, ratio
 from dlsched.statistics.inference import Estimate
-from dlsched.study.figures.groups import Comparison, Group, Line
+from dlsched.study.figures.summary import Comparison, Group, Line
 
 HEADS = {
     "method": "method",

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dlsched.core.messages import printable, several
-from dlsched.study.figures.groups import instance_of
-from dlsched.study.figures.summary import Group
+from dlsched.study.figures.summary import Group, instance_of
 from dlsched.study.rows import Row
 
 Evidence = Callable[[Row], tuple[str, str]]

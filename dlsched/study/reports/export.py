@@ -22,8 +22,7 @@ from dlsched.core.files import whole_file, write_text
 from dlsched.core.imports import needing
 from dlsched.core.messages import printable
 from dlsched.core.quantities import AT_MOST
-from dlsched.study.figures.groups import FILES, Group
-from dlsched.study.figures.summary import summarise
+from dlsched.study.figures.summary import FILES, Group, summarise
 from dlsched.study.figures.tables import KEYS, RATIOS, note, note_of, paper_keys_of, table, title
 from dlsched.study.rows import COLUMNS, EXPORTED, Row
 

@@ -12,7 +12,7 @@ from dlsched.core.quantities import UNKNOWN, duration, mean, ratio
 from dlsched.core.status import TerminationStatus
 from dlsched.statistics.inference import Estimate
 from dlsched.statistics.samples import median
-from dlsched.study.figures.groups import Group, Instance, Line, instance_of
+from dlsched.study.figures.summary import Group, Instance, Line, instance_of
 from dlsched.study.figures.tables import mean_text, overview, remarks
 from dlsched.study.reports.content import Content
 from dlsched.study.reports.export import markdown, markdown_table, markdown_text

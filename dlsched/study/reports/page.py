@@ -15,8 +15,7 @@ from dlsched.core.files import write_text
 from dlsched.core.imports import needing
 from dlsched.core.messages import printable, several
 from dlsched.statistics.inference import Estimate
-from dlsched.study.figures.groups import Group, Line
-from dlsched.study.figures.summary import SHIFT_S
+from dlsched.study.figures.summary import SHIFT_S, Group, Line
 from dlsched.study.figures.tables import answers_text, p_text, remarks, unbounded_text
 from dlsched.study.reports.content import Content, Evidence, Trial, trials
 from dlsched.study.reports.page_figures import against_size, distribution, profile

@@ -15,7 +15,7 @@ from dlsched.core.gap import MEETING
 from dlsched.core.messages import several
 from dlsched.plots.comparison import axis_from_one, draw_profiles, equal_curves
 from dlsched.plots.figure import DASHES, FAINT, HUES, SEQUENCE, equal_names, ink_on, labels, set_ticks, text_size, ticks
-from dlsched.study.figures.groups import Group
+from dlsched.study.figures.summary import Group
 from dlsched.study.reports.content import Trial, trials
 from dlsched.study.reports.page_figures import GAP, GOLDEN, TIME, factors_of_best, points_of, sizes_of
 from dlsched.study.reports.page_parts import finite

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dlsched.core.errors import SolverMissingError, UsageError
 from dlsched.core.files import require_writable
 from dlsched.plots.figure import NARROW_IN, UNDATED, blank, require_width, short, styled, text_size, write_figure
-from dlsched.study.figures.groups import Group
+from dlsched.study.figures.summary import Group
 from dlsched.study.reports.panels import KINDS, Kind, Panel, panels_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched.core.quantities import per_cent
-from dlsched.study.figures.groups import Group
-from dlsched.study.figures.summary import sentence, summarise
+from dlsched.study.figures.sentence import sentence
+from dlsched.study.figures.summary import Group, summarise
 from dlsched.study.rows import Row
 from tests.study.by_hand import HOSTILE, answer, dead, rows_of
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dlsched.core.verdict import ReferenceKind
-from dlsched.study.figures.summary import sentence, summarise
+from dlsched.study.figures.sentence import sentence
+from dlsched.study.figures.summary import summarise
 from dlsched.study.reports.content import Content
 from dlsched.study.rows import Row
 

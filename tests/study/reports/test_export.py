@@ -19,8 +19,7 @@ from pyarrow import parquet
 
 from dlsched.core.errors import InputError, SolverMissingError, UsageError
 from dlsched.core.messages import printable
-from dlsched.study.figures.groups import Group
-from dlsched.study.figures.summary import summarise
+from dlsched.study.figures.summary import Group, summarise
 from dlsched.study.figures.tables import KEYS, note_of, table, title
 from dlsched.study.reports.export import FORMATS, export, latex, latex_text, markdown, markdown_text
 from dlsched.study.rows import COLUMNS, EXPORTED, Row
