@@ -1,6 +1,5 @@
 """``dlsched compare``: methods on instance files, and external answers, against the best proven objective; tables and plots."""
 
-import csv
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from dlsched.cli.options import AsJson, Threads, names_in
 from dlsched.cli.output import print_json, print_table, progress_line
 from dlsched.comparison.comparison import FIELDS, Comparison, axis_of, data_of, figures_of, labels_of, points_of
 from dlsched.comparison.rows import Compared, methods_of, owners_of, rows_of, stray_row
-from dlsched.core.display import csv_text
+from dlsched.core.display import write_csv
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import read_json, require_writable
 from dlsched.core.imports import needing
@@ -107,10 +106,9 @@ def _print(found: Comparison, as_json: bool, as_csv: bool) -> None:
     if as_json:
         print_json([entry | {"figures": dict(row.figures)} for entry, row in zip(data, rows, strict=True)])
     elif as_csv:
-        writer = csv.DictWriter(sys.stdout, (*FIELDS, *figures), lineterminator="\n")
-        writer.writeheader()
-        for entry, row in zip(data, rows, strict=True):
-            writer.writerow({name: csv_text(value) for name, value in (entry | dict(row.figures)).items()})
+        entries = (entry | dict(row.figures) for entry, row in zip(data, rows, strict=True))
+        columns = (*FIELDS, *figures)
+        write_csv(sys.stdout, columns, (map(entry.get, columns) for entry in entries))
     elif rows:
         for table in found.tables:
             print_table(table.columns, table.rows, right=table.right, grouped=table.grouped)

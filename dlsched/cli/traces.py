@@ -1,6 +1,5 @@
 """``dlsched import`` and ``advise``: an audited instance of a public file, and one decision for a recorded queue."""
 
-import csv
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ from dlsched.catalogue.sources import OPTIONS, READING_OPTIONS, SOURCES, of_queu
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, OutPath, taking
 from dlsched.cli.output import print_audit, print_json, print_table
-from dlsched.core.display import csv_text
+from dlsched.core.display import write_csv
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import Json, json_text, require_writable, write_text
 from dlsched.families import write
@@ -169,9 +168,7 @@ def _rows(queue: "Queue", advice: "Advice") -> list[tuple[str, ...]]:
 
 def _csv(rows: list[tuple[str, ...]]) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(map(csv_text, row) for row in rows)
+    write_csv(text, COLUMNS, rows)
     return text.getvalue()
 
 

@@ -1,9 +1,11 @@
 """How objects show themselves: ``repr`` in a few lines, tables of texts, and cells that a spreadsheet does not run."""
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from itertools import islice
+from typing import TextIO
 
 from dlsched.core.messages import cut, printable
 
@@ -88,6 +90,13 @@ def csv_text(value: object) -> object:
         return value
     text = printable(value)
     return f"'{text}" if value[:1] in tuple("=+-@\t\r") and value != "-" else text
+
+
+def write_csv(stream: TextIO, columns: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+    """Write a table as CSV: missing values are empty, text is escaped by ``csv_text``."""
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(map(csv_text, row) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

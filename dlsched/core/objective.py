@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Generic, TypeVar
 
+from dlsched.catalogue.families import load
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import SolutionT
 from dlsched.core.status import Sense
@@ -19,15 +19,10 @@ class Late(Generic[T]):
 
     target: str
 
-    def load(self) -> Callable[..., T]:
-        """Import the function."""
-        module, _, name = self.target.partition(":")
-        found: Callable[..., T] = getattr(import_module(f"dlsched.{module}"), name)
-        return found
-
     def __call__(self, *arguments: object, **named: object) -> T:
-        """Call it."""
-        return self.load()(*arguments, **named)
+        """Import the function and call it."""
+        function: Callable[..., T] = load(f"dlsched.{self.target}")
+        return function(*arguments, **named)
 
 
 @dataclass(frozen=True, kw_only=True)

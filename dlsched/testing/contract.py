@@ -143,12 +143,8 @@ def check_heuristic(
     assert solution.as_data() == again.as_data(), f"{name} gave two different answers for one instance."
     objective = record.objective(instance, solution)
     bound = record.solve(instance, method=record.best_bound).bound
-    _no_better(
-        record.sense_for(instance),
-        objective,
-        bound,
-        f"{name}: its objective {objective} beats the proven bound {bound}.",
-    )
+    sense = record.sense_for(instance)
+    _no_better(sense, objective, bound, f"{name}: its objective {objective} beats the proven bound {bound}.")
     _check_optimum(record, name, instance, objective, CASES[record.name].brute_force(instance), guarantee)
 
 
@@ -197,7 +193,7 @@ def check_method(
     solver
         One of ``method.solvers``; None: the first.
     """
-    name = method.name if solver is None else f"{method.name} by {solver}"
+    name, sense = method.name if solver is None else f"{method.name} by {solver}", record.sense_for(instance)
     # Solved twice: the instance stays as it was, and equal calls give equal answers.
     before = instance.as_data()
     result, again = (record.solve(instance, method=method.name, solver=solver) for _ in range(2))
@@ -209,23 +205,17 @@ def check_method(
     assert result.status in allowed, f"{name} ended with {result.status} ({result.message})."
     if result.certificate is not None:
         # A certificate proves its value in exact arithmetic, rounded to the safe side.
-        exact = record.verify(instance, result.certificate)
-        ends_below = Fraction(result.certificate.value) <= exact
-        assert (
-            ends_below if record.sense_for(instance) is Sense.MINIMIZE else Fraction(result.certificate.value) >= exact
-        ), f"{name}: its certificate proves {float(exact)}, not {result.certificate.value}."
+        exact, value = record.verify(instance, result.certificate), Fraction(result.certificate.value)
+        proven = value <= exact if sense is Sense.MINIMIZE else value >= exact
+        assert proven, f"{name}: its certificate proves {float(exact)}, not {result.certificate.value}."
     if method.kind == "bound" and result.status is TerminationStatus.FEASIBLE:
         assert result.certificate is not None, f"{name} came without a certificate."
     if found is not None and result.bound is not None:
-        _no_better(
-            record.sense_for(instance),
-            found[0],
-            result.bound,
-            f"{name}: the optimum {found[0]} beats its bound {result.bound}.",
-        )
+        _no_better(sense, found[0], result.bound, f"{name}: the optimum {found[0]} beats its bound {result.bound}.")
     if result.solution is not None:
         assert result.objective is not None
-        _check_solution(record, name, instance, result.solution)
+        violations = record.check(instance, result.solution)
+        assert not violations, f"{name} returned a solution that breaks {', '.join(map(str, violations))}."
         recomputed = record.objective(instance, result.solution)
         assert result.objective == recomputed, f"{name} claims {result.objective}, the checker says {recomputed}."
         _check_optimum(record, name, instance, result.objective, found, method.guarantee)
@@ -251,11 +241,6 @@ def _answer(result: Result[SolutionT]) -> dict[str, object]:
     return {key: value for key, value in result.as_data().items() if key != "runtime_s"}
 
 
-def _check_solution(record: Family[InstanceT, SolutionT], name: str, instance: InstanceT, solution: SolutionT) -> None:
-    violations = record.check(instance, solution)
-    assert not violations, f"{name} returned a solution that breaks {', '.join(map(str, violations))}."
-
-
 def _check_optimum(
     record: Family[InstanceT, SolutionT],
     name: str,
@@ -265,14 +250,12 @@ def _check_optimum(
     guarantee: Guarantee[InstanceT] | None,
 ) -> None:
     assert found is not None, f"{name} solved an instance that brute force finds infeasible."
-    best = found[0]
-    _no_better(
-        record.sense_for(instance), objective, best, f"{name}: its objective {objective} beats the optimum {best}."
-    )
+    best, sense = found[0], record.sense_for(instance)
+    _no_better(sense, objective, best, f"{name}: its objective {objective} beats the optimum {best}.")
     if guarantee is not None and guarantee.holds_for(instance):
         worst = guarantee.worst(instance, best)
         promise = f'{name} does not keep its promise "{guarantee.words}": {objective}, at worst {worst}.'
-        _no_better(record.sense_for(instance), worst, objective, promise)
+        _no_better(sense, worst, objective, promise)
 
 
 def _no_better(sense: Sense, objective: float, bound: float | None, message: str) -> None:

@@ -5,7 +5,6 @@ any size can be exported; a file appears whole or not at all.
 """
 
 import codecs
-import csv
 import json
 import os
 import re
@@ -16,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import BinaryIO
 
-from dlsched.core.display import csv_text
+from dlsched.core.display import write_csv
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import whole_file, write_text
 from dlsched.core.imports import needing
@@ -208,10 +207,7 @@ def _data(row: Row, columns: Sequence[str]) -> dict[str, object]:
 
 
 def _write_csv(rows: Iterable[Row], stream: BinaryIO, columns: Sequence[str]) -> None:
-    """Write CSV: missing values are empty, text is escaped by ``csv_text``."""
-    writer = csv.writer(codecs.getwriter("utf-8")(stream), lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([csv_text(value) for value in _data(row, columns).values()] for row in rows)
+    write_csv(codecs.getwriter("utf-8")(stream), columns, (_data(row, columns).values() for row in rows))
 
 
 def _write_json(rows: Iterable[Row], stream: BinaryIO, columns: Sequence[str]) -> None:
