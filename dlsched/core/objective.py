@@ -19,10 +19,14 @@ class Late(Generic[T]):
 
     target: str
 
+    def load(self) -> Callable[..., T]:
+        """Import the function."""
+        found: Callable[..., T] = load(f"dlsched.{self.target}")
+        return found
+
     def __call__(self, *arguments: object, **named: object) -> T:
-        """Import the function and call it."""
-        function: Callable[..., T] = load(f"dlsched.{self.target}")
-        return function(*arguments, **named)
+        """Call it."""
+        return self.load()(*arguments, **named)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -127,8 +127,7 @@ def kill_marked(folder: str) -> None:
 BY_SIGNAL = 128
 """Exit code, plus the signal's number, for a worker that a signal ended, as in shells."""
 QUICK_S = 0.05
-"""Seconds in which a killed group ends; processes that remain moved to another group, and are searched
-for."""
+"""Seconds in which a killed group ends; processes that remain moved to another group, and are searched for."""
 
 
 def main() -> NoReturn:

@@ -47,8 +47,7 @@ CONFIDENCE = 0.95
 FEWEST = 6  # least number of instances for bootstrap intervals and tests: fewer say too little about other instances
 RESAMPLES = 999
 CORRECTED_TO = 2_000
-"""Largest number of values whose interval is corrected for bias and skewness, which takes n squared
-steps."""
+"""Largest number of values whose interval is corrected for bias and skewness, which takes n squared steps."""
 DRAWS = 20_000_000  # number of values drawn for one interval: more than 20,000 values are resampled less often
 FEWEST_RESAMPLES = 199
 _AT_ONCE = 1_000_000  # values drawn at once: 16 MB
@@ -187,8 +186,7 @@ def growth(sizes: Sequence[float], values: Sequence[float]) -> Estimate | None:
 Figures = Sequence[float | None]
 
 MOST_EXACT, MOST_PERMUTED = 50, 13
-"""Largest numbers of instances with an exact distribution of signed ranks: without ties and zeros, and with
-them."""
+"""Largest numbers of instances with an exact distribution of signed ranks: without ties and zeros, and with them."""
 
 
 @dataclass(frozen=True, slots=True)

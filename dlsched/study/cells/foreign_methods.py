@@ -364,8 +364,7 @@ class ForeignMethods:
         self._callers: dict[tuple[str, str], Caller] = {}
         """Processes by family and label, the most recently used last."""
         self.usage = Usage()
-        """Time and memory of the last run, as far as they are known; the caller resets this when a cell
-        begins."""
+        """Time and memory of the last run, as far as they are known; the caller resets this when a cell begins."""
 
     def make_room(self, cell: Cell) -> None:
         """End idle processes of other functions, least recently used first, until their memory is small."""

@@ -152,8 +152,7 @@ class _Batches:
         self._client, self._folder, self._hopeless = client, folder, hopeless
         self._batches: dict[str, list[Cell]] = {}
         self._suspects: deque[Cell] = deque()
-        """Cells whose workers died. Any of them may be the cause, or none: Dask also blames waiting
-        tasks."""
+        """Cells whose workers died. Any of them may be the cause, or none: Dask also blames waiting tasks."""
         self._deaths: Counter[str] = Counter()
         self._alone = False
 

@@ -56,8 +56,7 @@ def part_of(row: Row) -> str:
 
 
 UNNAMED = "objective not known"
-"""Stands for the unknown objective of instances that were not made, if their group has several
-objectives."""
+"""Stands for the unknown objective of instances that were not made, if their group has several objectives."""
 
 
 def by_objective(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:

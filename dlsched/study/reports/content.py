@@ -9,8 +9,7 @@ from dlsched.study.figures.summary import Group, instance_of
 from dlsched.study.rows import Row
 
 Evidence = Callable[[Row], tuple[str, str]]
-"""Takes a row, returns its instance as JSON text and the command line that repeats the row; either may be
-empty."""
+"""Takes a row, returns its instance as JSON text and the command line that repeats the row; either may be empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,7 @@ BAD = 1 + 1e-6  # ratios above this are worse than the reference
 MESSAGES = 20  # largest number of different failures that are listed for a group
 MESSAGE_LENGTH = 300  # largest number of characters of a message
 LONGEST, TOGETHER = 40_000, 1_200_000
-"""Largest number of characters of an instance, and of all on the page; longer ones show only their
-command."""
+"""Largest number of characters of an instance, and of all on the page; longer ones show only their command."""
 
 
 def methods_table(group: Group, looks: Mapping[str, Look]) -> Table:

@@ -48,8 +48,7 @@ MIXES = {
 two: ``found``, against the best fixed count in order of arrival, and ``found-two-orders``, in the better of
 two orders, with bursts of 13."""
 ARRIVALS = {"poisson": (1, 0.0), "bursts": (8, 0.0), "bursts-13": (13, 0.0), "daynight": (1, 0.9)}
-"""Mean number b of jobs that arrive together (uniform on 1 .. 2 b - 1), and the daily swing of their
-rate."""
+"""Mean number b of jobs that arrive together (uniform on 1 .. 2 b - 1), and the daily swing of their rate."""
 
 
 def pattern(

@@ -36,8 +36,7 @@ from dlsched.study.store.tables import (
 VERSION = 1
 """Version of the tables: ``PRAGMA user_version``."""
 LARGEST_SOLUTION = 1 << 30
-"""Largest size of a stored solution or certificate, in bytes of JSON; rows without them cannot be
-recomputed."""
+"""Largest size of a stored solution or certificate, in bytes of JSON; rows without them cannot be recomputed."""
 _CHUNK = 1000
 """Waiting cells that are read at once: writes between two chunks keep no cursor open."""
 
