@@ -154,17 +154,14 @@ def draw_comparison(
 ) -> Path:
     """Draw the ratios and the performance profiles of all methods to `path`, and return it.
 
-    The suffix of `path` chooses the format: .png, .svg or .pdf. Equal points give equal bytes. Methods stand in order of
-    their median ratio, those with missing answers after those without. A method without a point for an instance has no
-    answer there. Methods of equal profile share a curve; the 6 best curves have colours, the same in both halves. ``ratio``
-    names the axis.
+    Methods stand in order of their median ratio, those with missing answers after those without. A method without a point for
+    an instance has no answer there. Methods of equal profile share a curve; the 6 best curves have colours, the same in both
+    halves. ``ratio`` names the axis.
 
     Raises
     ------
     ValueError
         Another suffix, no points, or two points for one method and instance.
-    SolverMissingError
-        Matplotlib is not installed, or cannot be loaded.
     """
     comparison_figure(points, path, title=title, width_in=width, ratio=ratio)
     return Path(path)

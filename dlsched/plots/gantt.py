@@ -98,16 +98,13 @@ def draw_gangs(
 ) -> Path:
     """Draw who is on which GPUs over time (left) and the distributions of flow times (right) to `path`, and return it.
 
-    `servers` are GPUs by server, from the top, each counted as so many `parts`. The suffix of `path` chooses the format:
-    .png, .svg or .pdf. Equal rows give equal bytes. Methods of equal schedules share a panel; the 4 panels of least mean
-    flow time are drawn. The 6 jobs of most GPU-seconds have colours.
+    `servers` are GPUs by server, from the top, each counted as so many `parts`. Methods of equal schedules share a panel; the
+    4 panels of least mean flow time are drawn. The 6 jobs of most GPU-seconds have colours.
 
     Raises
     ------
     ValueError
         Another suffix, no rows, two for one method, more than 100,000 GPUs.
-    SolverMissingError
-        Matplotlib is not installed, or cannot be loaded.
     """
     total = sum(servers.values())
     if not 1 <= total <= MOST_GPUS:

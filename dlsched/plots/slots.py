@@ -74,16 +74,13 @@ def draw_slots(
 ) -> Path:
     """Draw the workers of every job in every slot to `path`, and return it.
 
-    `arrivals` says in which slot each job arrives, from the top. The suffix of `path` chooses the format: .png, .svg or
-    .pdf. Equal rows give equal bytes. Methods of equal numbers share a panel; the 4 panels of most utility are drawn, and
-    in them the 200 jobs of most worker-slots. Beyond 500 slots, means over equal parts are drawn.
+    `arrivals` says in which slot each job arrives, from the top. Methods of equal numbers share a panel; the 4 panels of most
+    utility are drawn, and in them the 200 jobs of most worker-slots. Beyond 500 slots, means over equal parts are drawn.
 
     Raises
     ------
     ValueError
         Another suffix, no rows, two for one method, no jobs, or no slots.
-    SolverMissingError
-        Matplotlib is not installed, or cannot be loaded.
     """
     require_rows([row.method for row in rows])
     if not arrivals:

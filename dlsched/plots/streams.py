@@ -83,15 +83,13 @@ def draw_streams(
 ) -> Path:
     """Draw the units held over time (left) and the distributions of flow times (right) to `path`, and return it.
 
-    The suffix of `path` chooses the format: .png, .svg or .pdf. Equal rows give equal bytes. Methods of equal streams
-    share a panel; the 6 panels of least mean flow time are drawn. The 6 jobs that hold the most have colours.
+    Methods of equal streams share a panel; the 6 panels of least mean flow time are drawn. The 6 jobs that hold the most have
+    colours.
 
     Raises
     ------
     ValueError
         Another suffix, no rows, two for one method, or no units.
-    SolverMissingError
-        Matplotlib is not installed, or cannot be loaded.
     """
     if units < 1:
         raise ValueError(f"units: found {units}, allowed: at least 1")

@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -109,7 +109,7 @@ def _call_function(method: PlannedMethod, instance: InstanceFile, limits: Limits
         ended = {"status": status, "message": message.removeprefix(f"{':'.join(method.what)}: "), "solution": None}
     finally:
         sys.setrecursionlimit(depth)
-    return ended | {"time_s": usage.time_s, "cpu_s": usage.cpu_s, "memory_mib": usage.memory_mib}
+    return ended | asdict(usage)
 
 
 def _forget(method: PlannedMethod, folder: str, spared: Collection[str]) -> None:

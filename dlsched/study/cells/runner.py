@@ -9,7 +9,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from dlsched.core.errors import DlschedError, PolicyError, SolverKilledError
 from dlsched.core.garbage import uncollected
@@ -118,13 +118,7 @@ class Runner:
         except PolicyError as error:  # the method failed on every instance, so the search has none to show
             return Outcome(cell.key, "rejected", words_of(error))
         usage = meter.usage(child.workers())
-        return Outcome(
-            *(cell.key, FOUND),
-            time_s=usage.time_s,
-            cpu_s=usage.cpu_s,
-            memory_mib=usage.memory_mib,
-            solution=instance.as_data(),
-        )
+        return Outcome(cell.key, FOUND, solution=instance.as_data(), **asdict(usage))
 
     def _checked(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
         from dlsched.study.cells.recomputation import computed_anew
@@ -175,8 +169,7 @@ class Runner:
             outcome = Outcome(cell.key, ended.status, short(str(ended)))
         finally:
             self._foreign.clean_up(before)
-        usage = self._foreign.usage
-        return replace(outcome, time_s=usage.time_s, cpu_s=usage.cpu_s, memory_mib=usage.memory_mib)
+        return replace(outcome, **asdict(self._foreign.usage))
 
 
 def _pulse(cell: Cell, begun: Callable[[Outcome], None]) -> Callable[[], None]:
