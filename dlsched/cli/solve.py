@@ -215,7 +215,9 @@ def print_summary(result: Result[Solution], unit: str) -> None:
         for what, entries in result.solution.as_data().items():
             rings = _rings(entries)
             text = f"{len(rings)}; each ring with its workers by server" if rings else _entries(entries)
-            lines += [f"  {what:12s} {text}", *_first(rings)]
+            lines += [f"  {what:12s} {text}", *rings[:_SHOWN]]
+            if len(rings) > _SHOWN:
+                lines.append(f"    ... ({len(rings)} slots in all; -o OUT writes them)")
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 
 
@@ -232,12 +234,6 @@ def _rings(entries: object) -> list[str]:
             rest = f", ... ({len(rings)} in all; -o OUT writes them)" if len(rings) > _SHOWN else ""
             lines.append(f"    slot {entry['slot']}: {shown}{rest}")
     return lines
-
-
-def _first(lines: list[str]) -> list[str]:
-    if len(lines) <= _SHOWN:
-        return lines
-    return [*lines[:_SHOWN], f"    ... ({len(lines)} slots in all; -o OUT writes them)"]
 
 
 def _entries(entries: object) -> str:

@@ -39,13 +39,15 @@ def run_show(
     groups = summarise(rows, about.limits.time_s)
     if brief:
         print_table(*overview(groups), right=NUMBERS)
-        _print_failed(groups)
+        count, cells = sum(len(group.failed) for group in groups), sum(len(group.rows) for group in groups)
+        if count:
+            print(f"{count:,} of {cells:,} cells have no answer; without --brief the reasons are listed.")
     else:
         print(f"{printable(sentence(groups))}\n")
         for group in groups:
-            columns, cells = table(group)
+            columns, lines = table(group)
             print(printable(title(group)))
-            print_table(columns, cells, right=columns[1:])
+            print_table(columns, lines, right=columns[1:])
         print(f"{note_of(groups)}\n")
         _print_failures([row for group in groups for row in group.failed])
     for remark in remarks(groups):
@@ -53,12 +55,6 @@ def run_show(
     if about.ended < about.cells:
         print(f"{about.cells - about.ended} of {about.cells} cells have not run yet.")
     return 0
-
-
-def _print_failed(groups: Sequence[Group]) -> None:
-    count, cells = sum(len(group.failed) for group in groups), sum(len(group.rows) for group in groups)
-    if count:
-        print(f"{count:,} of {cells:,} cells have no answer; without --brief the reasons are listed.")
 
 
 def _print_failures(failed: Sequence[Row]) -> None:

@@ -241,7 +241,8 @@ def run_check(
             interrupted = True
     found.sort(key=lambda pair: pair[0].instance_id)
     if as_json:
-        print_json([_data(row, each) for row, each in found])
+        names = ("key", "instance", "method", "seed", "status")
+        print_json([{name: getattr(row, name) for name in names} | each.as_data() for row, each in found])
     else:
         _print_table(found)
     if interrupted:
@@ -250,11 +251,6 @@ def run_check(
     if not all(each for _, each in found):
         return FALSE
     return INCOMPLETE if interrupted else 0
-
-
-def _data(row: Row, found: Verification) -> dict[str, object]:
-    names = ("key", "instance", "method", "seed", "status")
-    return {name: getattr(row, name) for name in names} | found.as_data()
 
 
 def _print_table(found: list[tuple[Row, Verification]]) -> None:

@@ -118,7 +118,9 @@ def run_advise(
     print_audit(advice.audit)
     data, rows = _data(queue, advice), _rows(queue, advice)
     if out is not None:
-        write_text(out, json_text(data) if out.endswith(".json") else _csv(rows))
+        text = io.StringIO()
+        write_csv(text, COLUMNS, rows)
+        write_text(out, json_text(data) if out.endswith(".json") else text.getvalue())
     if as_json:
         print_json(data)
     elif out is None:
@@ -164,12 +166,6 @@ def _rows(queue: "Queue", advice: "Advice") -> list[tuple[str, ...]]:
         time = "" if each.time_s is None else str(_moment(queue, each.time_s))
         rows.append((each.job, each.action, str(each.gpus), where, time))
     return rows
-
-
-def _csv(rows: list[tuple[str, ...]]) -> str:
-    text = io.StringIO()
-    write_csv(text, COLUMNS, rows)
-    return text.getvalue()
 
 
 def _print(data: dict[str, Json], rows: list[tuple[str, ...]]) -> None:

@@ -1,4 +1,4 @@
-"""Figures drawn with Matplotlib, which is imported only when a figure is drawn (SolverMissingError: it is not installed or broken).
+"""Figures drawn with Matplotlib, which is imported only when a figure is drawn (SolverMissingError: it is missing or broken).
 
 The suffix of a ``path`` chooses the format: .png, .svg or .pdf. Equal rows give equal bytes.
 """

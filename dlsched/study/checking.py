@@ -143,6 +143,4 @@ def _claim(row: Row, record: sqlite3.Row, again: bool) -> dict[str, Any]:
 def _fact(store: Store, content: str) -> Json:
     """Return the facts about an instance; None if it was not made."""
     columns = ", ".join(f"{store.expression(f'fact.{each.name}')} AS {each.name}" for each in fields(Facts))
-    for row in store.each(f"SELECT {columns} FROM fact WHERE content = ?", content):
-        return dict(row)
-    return None
+    return next(map(dict, store.each(f"SELECT {columns} FROM fact WHERE content = ?", content)), None)

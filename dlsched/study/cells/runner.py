@@ -100,7 +100,10 @@ class Runner:
             if cell.method.kind == "search":
                 return self._searched(cell, begun)
             if cell.method.kind == "check":
-                return self._checked(cell, begun)
+                from dlsched.study.cells.recomputation import computed_anew
+
+                found = computed_anew(cell.recipe, cell.method.parameters, lambda: begun(Outcome(cell.key, BEGUN)))
+                return Outcome(cell.key, CHECKED, solution=found)
             instance = self._instance_of(cell, begun)
             if isinstance(self._recipe, GivenRecipe):  # the instance is made, and its data may be large
                 self._recipe = replace(self._recipe, content=None)
@@ -119,12 +122,6 @@ class Runner:
             return Outcome(cell.key, "rejected", words_of(error))
         usage = meter.usage(child.workers())
         return Outcome(cell.key, FOUND, solution=instance.as_data(), **asdict(usage))
-
-    def _checked(self, cell: Cell, begun: Callable[[Outcome], None]) -> Outcome:
-        from dlsched.study.cells.recomputation import computed_anew
-
-        verifications = computed_anew(cell.recipe, cell.method.parameters, lambda: begun(Outcome(cell.key, BEGUN)))
-        return Outcome(cell.key, CHECKED, solution=verifications)
 
     def _instance_of(self, cell: Cell, begun: Callable[[Outcome], None]) -> InstanceFile:
         if self._instance is None:
