@@ -12,7 +12,7 @@ from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
 from dlsched.plots.figure import COLUMN_IN
 from dlsched.study.figures.sentence import sentence
-from dlsched.study.figures.summary import Group, summarise
+from dlsched.study.figures.summary import summarise
 from dlsched.study.figures.tables import KEYS, NUMBERS, note_of, overview, remarks, table, title
 from dlsched.study.reports.export import FORMATS, require_columns
 from dlsched.study.reports.panels import KINDS
