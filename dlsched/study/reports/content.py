@@ -17,8 +17,8 @@ class Content:
     """The content of a study's report.
 
     ``sentence`` is the result with its interval; ``evidence`` returns instance and command of a row, ``plan`` is the text of
-    the plan file. ``limits`` are those of a cell in words, by what is limited; ``when`` it ran, empty if unknown.
-    ``reference``: label of the plan's reference method; empty: ratios are to the best proven value.
+    the plan file. ``limits`` are those of a cell in words, by what is limited. ``reference``: label of the plan's reference
+    method; empty: ratios are to the best proven value.
     """
 
     name: str
@@ -28,7 +28,6 @@ class Content:
     plan: str = ""
     limits: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    when: str = ""
     reference: str = ""
 
     @property

@@ -95,5 +95,4 @@ def content(found: Sequence[Row], name: str = "doubling") -> Content:
             "dlsched": "0.9.0", "Python": "3.11.2", "NumPy": "2.4.6", "SciPy": "1.17.0",
             "Machine": "2 cores, AMD EPYC, 8 GiB, Linux 6.1",
         },
-        when="22 November 2026",
     )  # fmt: skip
