@@ -14,10 +14,10 @@ from dlsched.core.errors import InputError, PolicyError, SolverError, UsageError
 from dlsched.core.imports import import_failure
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import LOGGER, Limits, ProgressCallback, Stopped, watched
-from dlsched.core.objective import Objective, Objectives
+from dlsched.core.objective import Objective
 from dlsched.core.result import Certificate, Result, SolutionT, Violation
 from dlsched.core.search import Search
-from dlsched.core.status import TerminationStatus
+from dlsched.core.status import Sense, TerminationStatus
 
 if TYPE_CHECKING:
     import pulp
@@ -147,7 +147,7 @@ class Method(Generic[InstanceT, SolutionT]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family(Objectives[InstanceT, SolutionT]):
+class Family(Generic[InstanceT, SolutionT]):
     """The rooms of a family, as functions.
 
     Parameters
@@ -213,6 +213,35 @@ class Family(Objectives[InstanceT, SolutionT]):
     case: str = ""
     space: Mapping[str, Option] | None = None
     space_of: str = ""
+
+    @property
+    def sense(self) -> Sense:
+        """Whether the first objective is minimised or maximised."""
+        return self.objectives[0].sense
+
+    @property
+    def unit(self) -> str:
+        """Unit of the first objective."""
+        return self.objectives[0].unit
+
+    def objective_for(self, instance: InstanceT) -> Objective[InstanceT, SolutionT]:
+        """Return the objective of an instance."""
+        return self.objectives[0] if self.objective_of is None else self.objective_of(instance)
+
+    def objective_named(self, name: str) -> Objective[InstanceT, SolutionT]:
+        """Return the objective of that name, or whose name a number follows in it, as in ``alpha_fair 2``; else the first."""
+        bare = name.rpartition(" ")[0]
+        return next(
+            (each for wanted in (name, bare) for each in self.objectives if each.name == wanted), self.objectives[0]
+        )
+
+    def sense_for(self, instance: InstanceT) -> Sense:
+        """Whether the objective of an instance is minimised or maximised."""
+        return self.objective_for(instance).sense
+
+    def unit_for(self, instance: InstanceT) -> str:
+        """Unit of the objective of an instance."""
+        return self.objective_for(instance).unit
 
     def method(self, name: str) -> Method[InstanceT, SolutionT]:
         """Return the method of that name; UsageError: there is none, and the message lists the methods."""

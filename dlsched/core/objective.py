@@ -1,10 +1,10 @@
 """The record of a family's objective: name, sense, unit, value, and the methods that cannot serve it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Generic, TypeVar
 
-from dlsched.catalogue.families import load
 from dlsched.core.instance import InstanceFile
 from dlsched.core.result import SolutionT
 from dlsched.core.status import Sense
@@ -21,7 +21,8 @@ class Late(Generic[T]):
 
     def load(self) -> Callable[..., T]:
         """Import the function."""
-        found: Callable[..., T] = load(f"dlsched.{self.target}")
+        module, _, name = self.target.partition(":")
+        found: Callable[..., T] = getattr(import_module(f"dlsched.{module}"), name)
         return found
 
     def __call__(self, *arguments: object, **named: object) -> T:
@@ -73,42 +74,6 @@ class Objective(Generic[InstanceT, SolutionT]):
     def ratio_sentence(self, reference: str = "") -> str:
         """Say the same with the remark."""
         return "; ".join(filter(None, (self.ratio(reference), self.remark)))
-
-
-class Objectives(Generic[InstanceT, SolutionT]):
-    """Base of families: ``objectives`` and ``objective_of``, as ``Family`` has them, and what they say."""
-
-    objectives: Sequence[Objective[InstanceT, SolutionT]]
-    objective_of: Callable[[InstanceT], Objective[InstanceT, SolutionT]] | None
-
-    @property
-    def sense(self) -> Sense:
-        """Whether the first objective is minimised or maximised."""
-        return self.objectives[0].sense
-
-    @property
-    def unit(self) -> str:
-        """Unit of the first objective."""
-        return self.objectives[0].unit
-
-    def objective_for(self, instance: InstanceT) -> Objective[InstanceT, SolutionT]:
-        """Return the objective of an instance."""
-        return self.objectives[0] if self.objective_of is None else self.objective_of(instance)
-
-    def objective_named(self, name: str) -> Objective[InstanceT, SolutionT]:
-        """Return the objective of that name, or whose name a number follows in it, as in ``alpha_fair 2``; else the first."""
-        bare = name.rpartition(" ")[0]
-        return next(
-            (each for wanted in (name, bare) for each in self.objectives if each.name == wanted), self.objectives[0]
-        )
-
-    def sense_for(self, instance: InstanceT) -> Sense:
-        """Whether the objective of an instance is minimised or maximised."""
-        return self.objective_for(instance).sense
-
-    def unit_for(self, instance: InstanceT) -> str:
-        """Unit of the objective of an instance."""
-        return self.objective_for(instance).unit
 
 
 def served_by(method: str, objectives: Iterable[Objective[InstanceT, SolutionT]]) -> str:
