@@ -309,12 +309,8 @@ def bound(
 
     Raises
     ------
-    UsageError, SolverMissingError
-        The call cannot be carried out as asked.
-    InstanceError
-        The file holds no valid instance.
-    InputError
-        No scheduler answers.
+    UsageError, SolverMissingError, InstanceError, InputError
+        As ``solve`` does.
 
     >>> import dlsched
     >>> result = dlsched.bound(dlsched.ring_allocation.example())

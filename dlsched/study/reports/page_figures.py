@@ -51,10 +51,10 @@ QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.95, 1.0)
 def distribution(trials: Sequence[Trial], looks: Mapping[str, Look], room: int, what: str) -> Figure:
     """Draw the ratios of all methods; `room` is the largest number of instances in the plot."""
     title = "Ratios"
-    ratios = {
-        method: [row.ratio for row in of_method(trials, method) if finite(row.ratio) is not None] for method in looks
+    answered = {
+        method: [ratio for row in of_method(trials, method) if (ratio := finite(row.ratio)) is not None]
+        for method in looks
     }
-    answered = {method: [ratio for ratio in of if ratio is not None] for method, of in ratios.items()}
     if not any(answered.values()):
         return Figure(title, missing="no answer has a ratio")
     shown, selection = chosen(trials, list(looks), room)

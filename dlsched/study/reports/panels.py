@@ -17,7 +17,7 @@ from dlsched.plots.comparison import axis_from_one, draw_profiles, equal_curves
 from dlsched.plots.figure import DASHES, FAINT, HUES, SEQUENCE, equal_names, ink_on, labels, set_ticks, text_size, ticks
 from dlsched.study.figures.summary import Group
 from dlsched.study.reports.content import Trial, trials
-from dlsched.study.reports.page_figures import GAP, GOLDEN, TIME, factors_of_best, points_of, sizes_of
+from dlsched.study.reports.page_figures import GAP, GOLDEN, TIME, factors_of_best, of_method, points_of, sizes_of
 from dlsched.study.reports.page_parts import finite
 from dlsched.study.rows import Row
 
@@ -59,7 +59,7 @@ class Panel:
 
     def rows(self, method: str) -> list[Row]:
         """Rows of a method."""
-        return [trial.rows[method] for trial in self.trials if method in trial.rows]
+        return of_method(self.trials, method)
 
     def ratios(self, method: str) -> list[float]:
         """Its finite ratios."""
