@@ -36,12 +36,14 @@ def shown(found: Estimate | None) -> str:
 
 def draw(panels: Mapping[str, Curves], picture: Path, *, what: str, last: int, limit_s: float | None = None) -> None:
     """Draw curves on logarithmic axes, a panel for each kind of size; what was cut short is hollow."""
-    from dlsched.plots.figure import COLOURS, canvas
+    from dlsched.plots.figure import HUES, canvas
 
     with canvas(picture, 3.8 * len(panels) + 1.2, 4.0) as figure:
         every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axes, (label, curves) in zip(every, panels.items(), strict=True):
-            for (name, points), colour, marker in zip(curves.items(), cycle(COLOURS), cycle("os^Dv"), strict=False):
+            for (name, points), colour, marker in zip(
+                curves.items(), cycle((*HUES, "black")), cycle("os^Dv"), strict=False
+            ):
                 line = [(point.size, point.seconds) for point in points]
                 axes.loglog(
                     *zip(*line, strict=True), color=colour, marker=marker, label=f"{name}, {shown(slope(points, last))}"

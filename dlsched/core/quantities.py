@@ -84,23 +84,19 @@ def time_unit(longest_s: float) -> tuple[str, float]:
     return next((unit, unit_s) for unit, unit_s, from_s in TIME_UNITS if longest_s >= from_s)
 
 
-def duration(value: float | None, beside: float = 0.0) -> str:
-    """Write seconds with three digits, in a unit that fits them, or that of a longer time ``beside`` unless it is too large.
+def duration(value: float | None) -> str:
+    """Write seconds with three digits, in a unit that fits them.
 
     >>> duration(6.0), duration(0.0123), duration(90.0), duration(5400.0), duration(1e4), duration(2e6), duration(-90.0)
     ('6 s', '0.0123 s', '90 s', '90 min', '2.78 h', '23.1 days', '-90 s')
-    >>> duration(1440.0, beside=21780.0), duration(60.0, beside=21780.0)
-    ('0.4 h', '60 s')
     >>> duration(9e-5), duration(0.0)
     ('< 0.0001 s', '0 s')
     """
     if value is None:
         return UNKNOWN
-    unit, size = time_unit(max(abs(value), abs(beside)))
-    if abs(value) < size / 10:
-        unit, size = time_unit(abs(value))
     if 0 < abs(value) < LEAST_S:
         return f"< {LEAST_S} s"
+    unit, size = time_unit(abs(value))
     return f"{short(value / size)} {unit}"
 
 

@@ -58,9 +58,9 @@ def together(parts: Sequence[Part]) -> Part:
     return Part(sum(each.part for each in parts), sum(each.whole for each in parts))
 
 
-def bounded_slowdown(flow_s: FloatArray, run_s: FloatArray, threshold_s: float = THRESHOLD_S) -> FloatArray:
+def bounded_slowdown(flow_s: FloatArray, run_s: FloatArray) -> FloatArray:
     """Flow time over running time, the latter at least the threshold, and no less than 1."""
-    return np.maximum(1.0, flow_s / np.maximum(run_s, threshold_s))
+    return np.maximum(1.0, flow_s / np.maximum(run_s, THRESHOLD_S))
 
 
 def utilisation(held: Held, gpus: int, first_s: float, last_s: float) -> Part:

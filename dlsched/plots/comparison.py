@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from dlsched.core.arguments import renamed
 from dlsched.plots.figure import (
-    COLOURS,
     DASHES,
     FAINT,
     HUES,
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.transforms import Transform
-
-__all__ = ["COLOURS", "Point", "draw_comparison"]
-
 
 Ratios = Mapping[str, Sequence[float | None]]  # by method, one an instance
 Looks = Mapping[str, tuple[str, object]]  # by method, its colour and dashes

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 # Without their yellow, which cannot be seen on white. Each marks one thing in a figure; all others are grey.
 HUES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
-COLOURS = (*HUES, "#000000")
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (2, 1)), (0, (4, 1, 1, 1, 1, 1)))
 OTHERS = "#C8C8C8"  # areas of the jobs without a hue
 FAINT = "#9A9A9A"  # curves and marks without a hue

@@ -316,14 +316,14 @@ _DIGITS = re.compile(r"(\d+\.\d)\d+")
 _MARKS = re.compile(r"<g>((?:<use [^>]*?( style=\"[^>]*?)/>)(?:<use [^>]*?\2/>)*)</g>")
 
 
-def axis(low: float, high: float, title: str, margin: float = 0.03, ending: str = "") -> Axis:
-    """An axis from low to high, logarithmic if these are far apart; ``ending`` follows the ticks."""
+def axis(low: float, high: float, title: str, margin: float = 0.03) -> Axis:
+    """An axis from low to high, logarithmic if these are far apart."""
     if low > 0 and high >= LOG_FROM * low:
         edge = (high / low) ** margin
-        marks = {mark: f"{mark:g}{ending}" for mark in ticks(low / edge, high * edge)}
+        marks = {mark: f"{mark:g}" for mark in ticks(low / edge, high * edge)}
         return Axis(f"{title} (log scale)", low / edge, high * edge, True, marks)
     edge = margin * (high - low) if high > low else 0.05 * abs(high) or 1.0
-    return Axis(title, low - edge, high + edge, ending=ending)
+    return Axis(title, low - edge, high + edge)
 
 
 def not_drawn(figures: Sequence[Figure]) -> str:
