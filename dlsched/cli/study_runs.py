@@ -258,7 +258,7 @@ def _print_table(found: list[tuple[Row, Verification]]) -> None:
     counts: dict[tuple[str, str], Counter[str]] = {}
     for row, each in found:
         of = counts.setdefault((row.family, row.method), Counter())
-        of.update(name for name in COLUMNS if name == "rows" or _is(name, row, each))
+        of.update(name for name in COLUMNS if name == "rows" or _is(name, each))
     cells = [(*names, *(f"{of[name]:,}" for name in COLUMNS)) for names, of in counts.items()]
     print_table(("family", "method", *COLUMNS), cells, right=COLUMNS)
     print(f"{NOTE}\n")
@@ -269,7 +269,7 @@ def _print_table(found: list[tuple[Row, Verification]]) -> None:
         print(f"FAILED  and {len(false) - NAMED:,} more rows")
 
 
-def _is(name: str, row: Row, found: Verification) -> bool:
+def _is(name: str, found: Verification) -> bool:
     if name == "contradicted":
         return bool(found.failures)
     if name == "claimed":

@@ -92,12 +92,12 @@ def compare_one(
     for method in methods:
         if not method.runs_unasked(instance):
             continue
-        rows.append(_method_row(family, instance, method, limits, seed, watch))
+        rows.append(_method_row(instance, method, limits, seed, watch))
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
         if interrupted:
             break
     if not interrupted and _needs_bound(family, instance, rows):
-        bound = _method_row(family, instance, family.method(family.best_bound), limits, seed, watch)
+        bound = _method_row(instance, family.method(family.best_bound), limits, seed, watch)
         rows.append(replace(bound, asked=False))
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
     rows += [replace(_claim_row(family, instance, path, claim), asked=False) for path, claim in claims.items()]
@@ -105,9 +105,7 @@ def compare_one(
     return [_against(row, reference) for row in rows], interrupted
 
 
-def _method_row(
-    family: AnyFamily, instance: InstanceFile, method: AnyMethod, limits: Limits, seed: int, watch: Watch
-) -> Compared:
+def _method_row(instance: InstanceFile, method: AnyMethod, limits: Limits, seed: int, watch: Watch) -> Compared:
     try:
         with watch(f"{instance.name}, {method.name}") as progress:
             result = solve(instance, method=method, limits=limits, seed=seed, progress=progress)

@@ -5,9 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
 from itertools import islice
-from typing import TextIO
+from typing import TYPE_CHECKING
 
 from dlsched.core.messages import cut, printable
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 LONGEST = 500
 """Characters of a ``repr``."""
@@ -92,7 +95,7 @@ def csv_text(value: object) -> object:
     return f"'{text}" if value[:1] in tuple("=+-@\t\r") and value != "-" else text
 
 
-def write_csv(stream: TextIO, columns: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     """Write a table as CSV: missing values are empty, text is escaped by ``csv_text``."""
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)

@@ -127,7 +127,7 @@ def draw_slots(
             # A line at the beginning of the slot in which the job of a row arrives.
             y, slots_of_jobs = np.arange(len(jobs)), [arrivals[job] - 0.5 for job in jobs]
             axes.vlines(slots_of_jobs, y - 0.5, y + 0.5, color=ARRIVAL, lw=1.2, zorder=3)
-        _label(figure, panels[: len(groups)], jobs, slots, len(arrivals), panel_in, across)
+        _label(panels[: len(groups)], jobs, slots, len(arrivals), panel_in, across)
         bar = figure.colorbar(image, ax=panels, fraction=0.05, aspect=30, pad=0.01)
         bar.set_label("workers" if columns == slots else f"workers, means over {slots / columns:g} slots")
         bar.locator = _whole()
@@ -153,9 +153,7 @@ def _whole() -> "MaxNLocator":
     return MaxNLocator(integer=True, nbins=6, min_n_ticks=1)
 
 
-def _label(
-    figure: "Figure", panels: "Sequence[Axes]", jobs: Sequence[str], slots: int, of: int, panel_in: float, across: int
-) -> None:
+def _label(panels: "Sequence[Axes]", jobs: Sequence[str], slots: int, of: int, panel_in: float, across: int) -> None:
     """Name the jobs if each row has room for a name, else say how many there are."""
     for axes in panels:
         axes.xaxis.set_major_locator(_whole())
