@@ -166,7 +166,6 @@ def _forget_interrupts() -> None:
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     """End at once, without a word: remove half-written files, give a terminal its cursor back."""
-    del frame
     files = sys.modules.get("dlsched.core.files")
     for path in tuple(getattr(files, "UNFINISHED", ())):
         with contextlib.suppress(OSError):

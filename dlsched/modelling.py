@@ -127,7 +127,6 @@ def _run(
     search: Search[SolutionT],
 ) -> TerminationStatus:
     """Solve a model that has the instance's objective, or a multiple of it."""
-    del instance
     search.of_model = True
     if (stated.model.sense is before.sense) != (stated.unit * formulation.unit > 0):
         search.sense = Sense.MAXIMIZE if search.sense is Sense.MINIMIZE else Sense.MINIMIZE

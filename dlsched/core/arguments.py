@@ -36,7 +36,6 @@ def callable_of(method: object) -> Callable[..., object]:
 
 def _copy(policy: object, instance: InstanceFile) -> object:
     """Return a policy as it is now, so that each run begins with the same."""
-    del instance
     return copy.deepcopy(policy)
 
 

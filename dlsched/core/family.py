@@ -441,5 +441,4 @@ def bound_by(function: Callable[[InstanceT, Search[SolutionT]], Certificate]) ->
 
 def bound_in_ticks(name: str, function: Callable[..., Certificate]) -> Run[InstanceT, SolutionT]:
     """Wrap a bound that calls ``tick``, and so stops at limits, as a method."""
-    del name
     return bound_by(lambda instance, search: function(instance, tick=search.tick))

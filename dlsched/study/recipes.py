@@ -166,7 +166,6 @@ class DrawnRecipe(CalledRecipe):
 @functools.lru_cache(maxsize=64)
 def _function(function: str, folder: str, fingerprint: str) -> tuple[Callable[..., object], str]:
     """Import a function once for all its instances; a new ``fingerprint`` imports changed code again."""
-    del fingerprint
     return import_of_user(function, folder)
 
 
