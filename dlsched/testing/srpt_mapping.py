@@ -334,27 +334,30 @@ def srpt_mapping_instances(
         jobs = [each | {"release_s": jobs[0]["release_s"]} for each in jobs]
     if begun:
         jobs = _with_begun(draw, jobs, sizes)
+    servers: list[Data] = [{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)]
+    whole: Data = {}
     if walls:
-        instance = _walled(draw, sizes, jobs, fast, slow)
-    else:
-        instance = Instance(
-            name="drawn",
-            intra_bandwidth_bytes_per_s=fast,
-            nic_bandwidth_bytes_per_s=slow,
-            servers=[{"id": f"s{index}", "gpus": size} for index, size in enumerate(sizes)],
-            jobs=named(jobs),
-        )
+        whole, servers, jobs = _walled(draw, servers, jobs)
+    instance = Instance(
+        name="drawn",
+        intra_bandwidth_bytes_per_s=fast,
+        nic_bandwidth_bytes_per_s=slow,
+        servers=servers,
+        jobs=named(jobs),
+        **whole,
+    )
     return _sliced(draw, instance) if slices else instance
 
 
-def _walled(draw: st.DrawFn, sizes: list[int], jobs: list[Data], fast: float, slow: float) -> Instance:
-    """An instance with pools, a group with a limit and classes; a job keeps the pool that holds it."""
-    pools_of = [[name for name, here in zip(("p", "q"), draw(_TWO), strict=True) if here] for _ in sizes]
+def _walled(draw: st.DrawFn, servers: list[Data], jobs: list[Data]) -> tuple[Data, list[Data], list[Data]]:
+    """A group with a limit and placement, servers in pools, and jobs with classes; a job keeps the pool that holds it."""
+    pools_of = [[name for name, here in zip(("p", "q"), draw(_TWO), strict=True) if here] for _ in servers]
     names = sorted({pool for pools in pools_of for pool in pools})
     walled = []
     for job in jobs:
         gpus = sum(stage["replicas"] for stage in job["stages"])
-        held = [n for n in names if gpus <= sum(s for s, pools in zip(sizes, pools_of, strict=True) if n in pools)]
+        sizes = [(server["gpus"], pools) for server, pools in zip(servers, pools_of, strict=True)]
+        held = [name for name in names if gpus <= sum(size for size, pools in sizes if name in pools)]
         if "begun" in job:
             on = {int(part["server"][1:]) for part in job["begun"]}
             held = [name for name in held if all(name in pools_of[server] for server in on)]
@@ -367,15 +370,9 @@ def _walled(draw: st.DrawFn, sizes: list[int], jobs: list[Data], fast: float, sl
             extra["pool"] = draw(st.sampled_from(held))
         walled.append(job | extra)
     running = sum("begun" in job and job["group"] == "g" for job in walled)
-    return Instance(
-        name="drawn",
-        intra_bandwidth_bytes_per_s=fast,
-        nic_bandwidth_bytes_per_s=slow,
-        servers=[{"id": f"s{i}", "gpus": g, "pools": p} for i, (g, p) in enumerate(zip(sizes, pools_of, strict=True))],
-        jobs=named(walled),
-        groups=[{"id": "g", "limit": max(running, draw(_LIMITS))}] if draw(_TWO)[0] else [],
-        placement=draw(st.sampled_from(["any", "consolidated"])),
-    )
+    groups = [{"id": "g", "limit": max(running, draw(_LIMITS))}] if draw(_TWO)[0] else []
+    whole = {"groups": groups, "placement": draw(st.sampled_from(["any", "consolidated"]))}
+    return whole, [server | {"pools": pools} for server, pools in zip(servers, pools_of, strict=True)], walled
 
 
 def _sliced(draw: st.DrawFn, instance: Instance) -> Instance:
