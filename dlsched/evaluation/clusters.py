@@ -245,6 +245,7 @@ def _cluster(
         unit, units = stretches(len(jobs.ids)), "stretches of equally many jobs"
     known = [each for each in least_s if each is not None]
     imported = [piece.imported for piece in pieces]
+    unsliced = [each for each in imported if not getattr(each.instance, "sliced", 0)]
     return Cluster(
         sum(gpus for gpus, _ in pools.values()),
         jobs,
@@ -256,14 +257,7 @@ def _cluster(
         sum(known) / len(jobs.ids) if len(known) == len(pieces) else None,
         together([Part(*each.outside) for each in imported]).share or 0.0,
         left_out=len(frozenset().union(*(each.slices for each in imported))),
-        whole=len(
-            {
-                job.id
-                for each in imported
-                for job in each.jobs
-                if job.share < 1 and not getattr(each.instance, "sliced", 0)
-            }
-        ),
+        whole=len({job.id for each in unsliced for job in each.jobs if job.share < 1}),
         tasks=len(frozenset().union(*(each.tasks for each in imported))),
         silent=len(frozenset().union(*(each.silent for each in imported))),
         pools=pools,
