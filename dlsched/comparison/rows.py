@@ -101,8 +101,10 @@ def compare_one(
         rows.append(replace(bound, asked=False))
         interrupted = rows[-1].status == TerminationStatus.INTERRUPTED
     rows += [replace(_claim_row(family, instance, path, claim), asked=False) for path, claim in claims.items()]
-    reference = reference_of(rows, family.sense_for(instance), _known(family, instance))
-    return [_against(row, reference) for row in rows], interrupted
+    sense, named = family.sense_for(instance), objective_name(instance)
+    reference = reference_of(rows, sense, _known(family, instance))
+    found = [_against(row, reference) for row in rows]
+    return [replace(row, family=family.name, objective_name=named, sense=sense) for row in found], interrupted
 
 
 def _method_row(instance: InstanceFile, method: AnyMethod, limits: Limits, seed: int, watch: Watch) -> Compared:
@@ -201,11 +203,7 @@ def rows_of(
     for index, instance in enumerate(instances):
         own = {path: claim for path, claim in claims.items() if index in owners[path]}
         of_instance, interrupted = compare_one(instance, methods[instance.family], own, limits, seed=seed, watch=watch)
-        family = family_of(instance)
-        named, sense = objective_name(instance), family.sense_for(instance)
-        rows += [
-            replace(row, family=family.name, index=index, objective_name=named, sense=sense) for row in of_instance
-        ]
+        rows += [replace(row, index=index) for row in of_instance]
         if interrupted:
             return rows, True
     return rows, False
