@@ -142,14 +142,10 @@ def wilson_share(count: int, of: int) -> Estimate | None:
         raise ValueError(f"count: found {count}, allowed: 0 to {of}")
     if not of:
         return None
-    from scipy.special import ndtri
+    from scipy.stats import binomtest
 
-    z2 = float(ndtri((1 + CONFIDENCE) / 2)) ** 2
-    middle = (count + z2 / 2) / (of + z2)
-    reach = math.sqrt(z2) / (of + z2) * math.sqrt(count * (of - count) / of + z2 / 4)
-    low = 0.0 if count == 0 else middle - reach
-    high = 1.0 if count == of else middle + reach
-    return Estimate(count / of, low, high)
+    ends = binomtest(count, of).proportion_ci(CONFIDENCE, "wilson")
+    return Estimate(count / of, float(ends.low), float(ends.high))
 
 
 def growth(sizes: Sequence[float], values: Sequence[float]) -> Estimate | None:
