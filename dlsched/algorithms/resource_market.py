@@ -42,11 +42,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Market:
-    """Final prices, shape (G,); ``counts``, shape (S, G); ``rounds``: how often prices rose by 1."""
+    """Final prices, shape (G,); ``counts``, shape (S, G)."""
 
     counts: Counts
     prices: tuple[int, ...]
-    rounds: int
 
 
 def ascending_market(
@@ -85,18 +84,15 @@ def ascending_market(
     free: list[int] = stock.tolist()
     prices = [0] * len(free)
     counts = [[0] * len(free) for _ in value]
-    rounds = 0
     for root, size in enumerate(np.asarray(sizes).tolist()):
         wanted = size
         while wanted:
             tick()
-            found = _find_path(root, value, able, counts, free, prices)
+            path = _find_path(root, value, able, counts, free, prices)
+            if path is None:
+                return None
             # The path shifts ``amount`` units along it: each job takes from its pair's resource and gives up one of the
             # next.
-            if found is None:
-                return None
-            path, raises = found
-            rounds += raises
             gives = [(job, kind) for (_, job), (kind, _) in pairwise(path)]
             amount = min(wanted, free[path[0][0]], *(counts[job][kind] for job, kind in gives))
             for kind, job in path:
@@ -105,7 +101,7 @@ def ascending_market(
                 counts[job][kind] -= amount
             free[path[0][0]] -= amount
             wanted -= amount
-    return Market(np.array(counts, dtype=np.int64), tuple(prices), rounds)
+    return Market(np.array(counts, dtype=np.int64), tuple(prices))
 
 
 def _find_path(
@@ -115,15 +111,15 @@ def _find_path(
     counts: list[list[int]],
     free: list[int],
     prices: list[int],
-) -> tuple[list[tuple[int, int]], int] | None:
-    """Raise ``prices`` until a path reaches a free unit; return the path, and by how much the prices rose.
+) -> list[tuple[int, int]] | None:
+    """Raise ``prices`` until a path reaches a free unit, and return it; None: no unit can be reached.
 
     The path lists pairs (resource, job that takes a unit of it) from the free resource to ``root``; each job gives up a unit of
     the resource in the next pair.
     """
     # Dijkstra-like search: ``short`` of a resource outside is the rise until a reached job demands it too.
     taker, short, wanter = dict[int, int](), dict[int, int](), dict[int, int]()
-    gives, fresh, rise = {root: -1}, [root], 0
+    gives, fresh = {root: -1}, [root]
     while True:
         for job in fresh:
             most = max((value[job][kind] - prices[kind] for kind in able[job]), default=0)
@@ -135,7 +131,6 @@ def _find_path(
             return None
         kind = min(short, key=lambda each: (short[each], free[each] == 0, each))
         raises = short.pop(kind)
-        rise += raises
         for each in taker:
             prices[each] += raises
         short = {each: gap - raises for each, gap in short.items()}
@@ -148,7 +143,7 @@ def _find_path(
     while path[-1][1] != root:
         kind = gives[path[-1][1]]
         path.append((kind, taker[kind]))
-    return path, rise
+    return path
 
 
 Floats = npt.NDArray[np.float64]
