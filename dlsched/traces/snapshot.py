@@ -10,7 +10,7 @@ from dlsched.core.instance import InstanceFile
 from dlsched.core.messages import shown
 from dlsched.traces.cells import Damaged, Moments
 from dlsched.traces.gpu_counts import gpus_of_cluster, packed, unused
-from dlsched.traces.queue import Audit, Queue, QueuedJob
+from dlsched.traces.queue import Audit, Queue, QueuedJob, counted
 from dlsched.traces.selection import ImportedInstance, Limits, held_back, in_words, limits_of, running_tasks, sourced
 from dlsched.traces.slicing import TAKEN_WHOLE
 
@@ -232,10 +232,8 @@ def typical_s(ended_s: Sequence[float], ran_s: float) -> float:
     return 2 * ran_s if ran_s > 0 else UNKNOWN_S
 
 
-def admitted(
-    present: Snapshot, gpus: int, least: Callable[[Present], int]
-) -> tuple[list[Present], list[Present], list[str]]:
-    """Return the jobs that get GPUs, the jobs that must go on waiting, and audit sentences; UsageError: too few GPUs."""
+def admitted(present: Snapshot, gpus: int, least: Callable[[Present], int]) -> tuple[list[Present], list[str]]:
+    """Return the jobs that get GPUs, and audit sentences; UsageError: too few GPUs."""
     # Running jobs stay; those that wait are admitted in order of arrival while their smallest count fits.
     free = gpus - len(present.outside) - sum(least(each) for each in present.running)
     if free < 0:
@@ -252,8 +250,8 @@ def admitted(
         beside = ", beside the GPUs of those left out" if present.outside else ""
         allowed = f"at least {smallest:,}, the smallest count of any job{beside}"
         raise UsageError(where="gpus", found=f"{gpus:,}", allowed=allowed)
-    notes = f"Jobs left out (first come, first served), as their smallest count no longer fits: {len(outside):,}."
-    return inside, outside, [notes] if outside else []
+    words = "Jobs left out (first come, first served), as their smallest count no longer fits"
+    return inside, counted(words, len(outside))
 
 
 def made_of(queue: Queue, instance: InstanceFile, jobs: Sequence[Present], audit: Sequence[str]) -> ImportedInstance:

@@ -42,7 +42,7 @@ def async_of(
     """
     _require_network(network_gbit)
     present, total, audit = at_moment(queue, at, gpus, estimates=estimates)
-    inside, _, left_out = admitted(present, total, lambda each: 1)
+    inside, left_out = admitted(present, total, lambda each: 1)
     jobs = [_job(each.job, each.left_s, network_gbit) for each in inside]
     # GPUs on which left-out slices run are no nodes of the instance.
     total -= len(present.outside)

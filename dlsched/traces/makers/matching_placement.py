@@ -51,7 +51,7 @@ def placement_of(
     rates = {job.gpu_type: _rates(job, types, usual) for job in (each.job for each in present.jobs)}
     able = tuple(each for each in present.jobs if rates[each.job.gpu_type])
     unknown = "Jobs that name GPU types that are neither in the cluster nor in a table of speeds, left out"
-    inside, _, left_out = admitted(present._replace(jobs=able), total, lambda each: each.job.least_gpus or 1)
+    inside, left_out = admitted(present._replace(jobs=able), total, lambda each: each.job.least_gpus or 1)
     jobs = []
     # Exchange on a ring of n workers: 2 (n - 1) / n times the gradient over each worker's bandwidth.
     for each in inside:

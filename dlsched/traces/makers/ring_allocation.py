@@ -109,7 +109,7 @@ def allocation_at(
     def table(each: Present) -> Mapping[int, float]:
         return {each.job.gpus: 1.0} if each.running and pinned else counts(each)
 
-    inside, _, notes = admitted(present, gpus, lambda each: min(table(each)))
+    inside, notes = admitted(present, gpus, lambda each: min(table(each)))
     jobs = [
         {"id": each.job.id, "epochs": each.left_s, "epoch_time_s": table(each)}
         | ({"current_gpus": each.job.gpus, "restart_s": restart_s} if each.running else {})
