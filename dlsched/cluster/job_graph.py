@@ -107,7 +107,7 @@ class JobGraph:
                 object.__setattr__(self, "_together", (inside, self._together_s(inside)))
             return self._together[1]
         splits = tuple(zip(*counts, strict=True))
-        return max(self.stage_s(stage, splits, shares, inside) for stage in range(len(splits)))
+        return max([self.stage_s(stage, splits, shares, inside) for stage in range(len(splits))])
 
     def _together_s(self, inside: float) -> float:
         """The same on one server, rounded as ``stage_s`` rounds."""
@@ -127,9 +127,13 @@ class JobGraph:
         # The ring is as fast as its slowest link: inside one server, or the least share of the cards that it passes.
         band = inside if len(used) == 1 else min([shares[index] for index in used])
         # By server: the share ``near`` of each neighbour stage is reached inside the server, the rest through the card.
-        partners = [(splits[other], self.replicas[other], 2 * sent / count) for other, sent in self.neighbours(stage)]
+        partners = []
+        for other in (stage - 1, stage + 1):
+            if 0 <= other < len(self.replicas):
+                sent = self.output_bytes[min(stage, other)]
+                partners.append((splits[other], self.replicas[other], 2 * sent / count))
         slowest_s = 0.0
-        for index in used:
+        for index in used if partners else ():
             transfer_s = 0.0
             for split, replicas, each in partners:
                 near = split[index] / replicas

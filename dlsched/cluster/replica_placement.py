@@ -175,10 +175,10 @@ def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
 @lru_cache(maxsize=4_096)
 def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float) -> Rows:
     """Take the faster of ``grouped`` and ``chained``; swap replicas while that makes an iteration faster."""
-    if len(rooms) == 1:
-        return (graph.replicas,)
+    if len(rooms) == 1 or len(graph.replicas) == 1:
+        return chained(graph, rooms)
     choices = remembering(grouped, graph, rooms)(graph, rooms), chained(graph, rooms)
-    best = min(choices, key=lambda rows: graph.iteration_s(rows, shares, inside))
+    best = choices[0] if choices[0] == choices[1] else min(choices, key=lambda rows: graph.iteration_s(rows, shares, inside))
     if graph.gpus**2 > _MANY:
         return best
     # Pairs of (server, stage) to exchange: a round of swaps evaluates about this many placements.
@@ -236,9 +236,10 @@ def chained(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
 def _fill_in_order(unplaced: list[int], room: int) -> list[int]:
     row = []
     for stage, count in enumerate(unplaced):
-        row.append(min(count, room))
-        room -= row[-1]
-        unplaced[stage] -= row[-1]
+        here = count if count < room else room
+        row.append(here)
+        room -= here
+        unplaced[stage] = count - here
     return row
 
 

@@ -131,20 +131,22 @@ class Aside:
         """Yield waiting jobs that now find good placements, of equal graphs the first alone; each must start before the next."""
         # in the order of the queue: what a start leaves makes no job good that comes before it
         after = -math.inf, -1
-        while heads := [head for need in self._heads if (head := self._first_good(need, after, tick))]:
-            after = min(heads)
+        while rooms := self.servers.rooms:
+            most = max(rooms)
+            heads = [self._first_good(need, after, tick) for need in self._heads if need[2] <= most]
+            if (first := min(filter(None, heads), default=None)) is None:
+                return
+            after = first
             job = self.instance.jobs[after[1]]
             self._leave(after[1])
             yield after[1], self.place(job.graph, self.servers.within(job.pool))
 
     def _first_good(self, need: _Need, after: _Head, tick: Tick) -> _Head | None:
         """The first job of a need after one that is first of its graph and finds a good placement."""
-        gpus, pool, room = need
+        gpus, pool, _ = need
         if self.waiting is None or not self.servers.fits(gpus, pool):
             return None
         heads, servers = self._heads[need], self.servers.within(pool)
-        if max(servers.rooms) < room:
-            return None
         if len(self._good) >= _MOST_OUTLOOKS:
             self._good.clear()
         known = need, outlook(self.place, gpus, servers)

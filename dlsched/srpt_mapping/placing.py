@@ -247,7 +247,7 @@ def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
     chosen = _chosen(graph.gpus, servers)
     if len(chosen) == 1:
         return [(chosen[0][0], graph.replicas)]
-    rooms = tuple(room for _, room in chosen)
+    rooms = tuple([room for _, room in chosen])
     rows = remembering(grouped, graph, rooms)(graph, rooms)
     return [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
 
@@ -270,6 +270,8 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
     shares = tuple(servers.shares[server] for server, _ in chosen)
     rows = remembering(improved, graph, rooms)(graph, rooms, shares, servers.inside)
     placed = [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
+    if len(graph.replicas) == 1 and servers.shares[0] == servers.shares[-1]:
+        return placed  # a ring is as fast on any servers
     packed = best_fit(graph, _for_stages(graph, servers.rooms), servers.shares, servers.inside)
     if servers.consolidated and len(packed) > len(placed):
         return placed
@@ -307,15 +309,19 @@ def placed_s(instance: Instance, rule: Rule, *, tick: Tick = no_tick) -> list[fl
     """Seconds of an iteration of every job, which a rule reaches on the empty servers; they hold every job."""
     empty = Servers(instance)
     largest = {pool: max(empty.within(pool).rooms) for pool in {job.pool for job in instance.jobs}}
-    iteration_s: dict[tuple[JobGraph, str | None], float] = {}
+    known_s: dict[tuple[JobGraph, str | None], float] = {}
+    seconds, alike = [], rule in PLACES.values()
     for job in instance.jobs:
-        if (job.graph, job.pool) not in iteration_s:
+        key = graph, pool = job.graph, job.pool
+        # all rules place a job that fits there on one server, and its graph knows its seconds
+        if alike and graph.gpus <= largest[pool]:
+            seconds.append(empty.iteration_s(graph, [(0, graph.replicas)]))
+            continue
+        if key not in known_s:
             tick()
-            # all rules place a job that fits there on one server
-            alone = rule in PLACES.values() and job.gpus <= largest[job.pool]
-            placed = [(0, job.graph.replicas)] if alone else rule(job.graph, empty.within(job.pool))
-            iteration_s[job.graph, job.pool] = empty.iteration_s(job.graph, placed)
-    return [iteration_s[job.graph, job.pool] for job in instance.jobs]
+            known_s[key] = empty.iteration_s(graph, rule(graph, empty.within(pool)))
+        seconds.append(known_s[key])
+    return seconds
 
 
 def _most_free(gpus: int, rooms: Rooms) -> list[tuple[int, int]]:

@@ -103,6 +103,7 @@ class GpuShare(Share):
         return (*self, *self._on)
 
 
+_SHARES = frozenset((Share, GpuShare))
 _BLOCK = 2_000  # jobs that are plain data at a time
 
 
@@ -145,7 +146,7 @@ class Schedule(Brief):
 def _frozen(start: tuple[float, Iterable[Share | tuple[int, str, int]]]) -> Start:
     """The start as immutable tuples; itself if it is such already."""
     start_s, placement = start
-    if type(start) is Start and type(placement) is tuple and {*map(type, placement)} <= {Share, GpuShare}:
+    if type(start) is Start and type(placement) is tuple and _SHARES.issuperset(map(type, placement)):
         return start
     return Start(start_s, tuple(share if isinstance(share, Share) else Share(*share) for share in placement))
 
@@ -170,15 +171,17 @@ def on_clock_of(instance: Instance, own: Instance, schedule: Schedule) -> dict[s
     """Return the starts of a schedule of ``own``, jobs of the instance on their own clock, on the clock of the instance."""
     if own is instance:
         return dict(schedule.jobs)
-    starts = [schedule.jobs[job.id] for job in own.jobs]
+    names = [job.id for job in own.jobs]
+    starts = list(map(dict(schedule.jobs.items()).__getitem__, names))
+    jobs = instance.jobs
+    if names != [job.id for job in jobs]:
+        jobs = tuple(jobs[instance.index[name]] for name in names)
     starts_s = put_back(
-        [instance.jobs[instance.index[job.id]].release_s for job in own.jobs],
+        [job.release_s for job in jobs],
         [job.release_s for job in own.jobs],
         [start.start_s for start in starts],
     )
-    return {
-        job.id: Start(start_s, start.placement) for job, start_s, start in zip(own.jobs, starts_s, starts, strict=True)
-    }
+    return {name: Start(start_s, start.placement) for name, start_s, start in zip(names, starts_s, starts, strict=True)}
 
 
 def read_solution(data: Any, instance: Instance) -> Schedule:
