@@ -178,7 +178,11 @@ def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...],
     if len(rooms) == 1 or len(graph.replicas) == 1:
         return chained(graph, rooms)
     choices = remembering(grouped, graph, rooms)(graph, rooms), chained(graph, rooms)
-    best = choices[0] if choices[0] == choices[1] else min(choices, key=lambda rows: graph.iteration_s(rows, shares, inside))
+    best = (
+        choices[0]
+        if choices[0] == choices[1]
+        else min(choices, key=lambda rows: graph.iteration_s(rows, shares, inside))
+    )
     if graph.gpus**2 > _MANY:
         return best
     # Pairs of (server, stage) to exchange: a round of swaps evaluates about this many placements.

@@ -10,18 +10,18 @@ for at most ``patience`` times its predicted length. Then it starts on any free 
 
 import heapq
 import math
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.instance import Instance
-from dlsched.srpt_mapping.placing import Placed, Rule, Servers, outlook
+from dlsched.srpt_mapping.placing import Placed, Rule, Servers
 from dlsched.srpt_mapping.slices import servers_of
 from dlsched.srpt_mapping.solution import Schedule, Share, Start, begun_starts
 
@@ -53,7 +53,6 @@ _Kind = tuple[JobGraph, str | None]  # a graph and a pool, which jobs of one pla
 _Need = tuple[int, str | None, int]  # GPUs and pool, and as many GPUs as some server has to give to a good placement
 _Head = tuple[float, int]  # key and index of a job
 _ROUNDING = 1e-9  # of seconds, far above what floats are off
-_MOST_OUTLOOKS = 4_000  # of which good jobs are remembered
 
 
 @dataclass(slots=True)
@@ -72,11 +71,8 @@ class Aside:
     _order: dict[_Kind, tuple[_Need, list[_Head]]] = field(default_factory=dict)
     _ends: list[tuple[float, int]] = field(default_factory=list)
     _waited: set[int] = field(default_factory=set)
-    # by need the first jobs of all graphs, numbered as they became first; by need and outlook the last number that was looked
-    # at, and the good ones up to it, ascending, with some that are first no more
-    _heads: dict[_Need, dict[_Head, int]] = field(default_factory=dict)
-    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
-    _good: dict[tuple[_Need, object], tuple[int, list[_Head]]] = field(default_factory=dict)
+    # by need the first jobs of all graphs
+    _heads: dict[_Need, set[_Head]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self._until)
@@ -131,36 +127,22 @@ class Aside:
         """Yield waiting jobs that now find good placements, of equal graphs the first alone; each must start before the next."""
         # in the order of the queue: what a start leaves makes no job good that comes before it
         after = -math.inf, -1
-        while rooms := self.servers.rooms:
-            most = max(rooms)
-            heads = [self._first_good(need, after, tick) for need in self._heads if need[2] <= most]
-            if (first := min(filter(None, heads), default=None)) is None:
-                return
-            after = first
-            job = self.instance.jobs[after[1]]
+        while (found := self._first_good(after, tick)) is not None:
+            after, placed = found
             self._leave(after[1])
-            yield after[1], self.place(job.graph, self.servers.within(job.pool))
+            yield after[1], placed
 
-    def _first_good(self, need: _Need, after: _Head, tick: Tick) -> _Head | None:
-        """The first job of a need after one that is first of its graph and finds a good placement."""
-        gpus, pool, _ = need
-        if self.waiting is None or not self.servers.fits(gpus, pool):
-            return None
-        heads, servers = self._heads[need], self.servers.within(pool)
-        if len(self._good) >= _MOST_OUTLOOKS:
-            self._good.clear()
-        known = need, outlook(self.place, gpus, servers)
-        seen, good = self._good.get(known, (0, []))
-        # what is new since then
-        for head in takewhile(lambda each: heads[each] > seen, reversed(heads)):
+    def _first_good(self, after: _Head, tick: Tick) -> tuple[_Head, Placed] | None:
+        """The first job after one that is first of its graph and finds a good placement, and where."""
+        servers, most = self.servers, max(self.servers.rooms, default=0)
+        able = [heads for (gpus, pool, room), heads in self._heads.items() if room <= most and servers.fits(gpus, pool)]
+        for head in sorted(head for heads in able for head in heads if head > after):
             tick()
-            if self._is_good(head[1], self.place(self.instance.jobs[head[1]].graph, servers), self.waiting):
-                insort(good, head)
-        self._good[known] = heads[next(reversed(heads))], good
-        first = bisect_right(good, after)
-        while first < len(good) and good[first] not in heads:
-            del good[first]
-        return good[first] if first < len(good) else None
+            job = self.instance.jobs[head[1]]
+            placed = self.place(job.graph, servers.within(job.pool))
+            if self.waiting is not None and self._is_good(head[1], placed, self.waiting):
+                return head, placed
+        return None
 
     def _is_good(self, index: int, placed: Placed, waiting: Waiting) -> bool:
         """Whether a placement is as fast as the rule asks for."""
@@ -179,15 +161,12 @@ class Aside:
             del self._order[kind]
 
     def _change_head(self, need: _Need, before: list[_Head], jobs: list[_Head]) -> None:
-        """Number the first of the jobs of a graph that wait, if it was not the first before."""
-        if jobs[:1] != before:
-            heads = self._heads.setdefault(need, {})
-            for head in before:
-                del heads[head]
-            for head in jobs[:1]:
-                heads[head] = next(self._numbers)
-            if not heads:
-                del self._heads[need]
+        """Note the first of the jobs of a graph that wait, in place of the one before."""
+        heads = self._heads.setdefault(need, set())
+        heads.difference_update(before)
+        heads.update(jobs[:1])
+        if not heads:
+            del self._heads[need]
 
 
 class Begun(NamedTuple):

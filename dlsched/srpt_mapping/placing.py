@@ -283,13 +283,6 @@ def taken_of(placed: Placed) -> list[tuple[int, int]]:
     return [(index, sum(row)) for index, row in placed]
 
 
-def outlook(rule: Rule, gpus: int, servers: Servers) -> object:
-    """What the seconds of a job of so many GPUs depend on, beside its graph, where the rule places it."""
-    if rule is not heavy_edge:
-        return frozenset(servers.rooms.items())
-    return tuple([(room, servers.shares[server]) for server, room in _chosen(gpus, servers)])
-
-
 def _chosen(gpus: int, servers: Servers) -> list[tuple[int, int]]:
     """Servers and what they give to a job of so many GPUs, by the first step of ``heavy_edge``."""
     return (_tightest if servers.consolidated else _most_free)(gpus, servers.rooms)
