@@ -1,23 +1,26 @@
-"""Large files of ring_allocation whose jobs the workers of a cluster read: every block of lines is a small instance file."""
+"""Large files of ring_allocation whose jobs the workers of a cluster read: some lines each."""
 
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 
 import numpy as np
 
-from dlsched.allocation.blocks import JOBS
 from dlsched.core.errors import InstanceError, SolverError
-from dlsched.core.files import GZ, decoded, lines_of_list, read_bytes
+from dlsched.core.files import GZ, entries_of, in_lines, read_bytes
+from dlsched.core.garbage import uncollected
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import no_tick
-from dlsched.families import LARGE, PARQUET, by_entries, instance_of, read, reading
+from dlsched.families import LARGE, PARQUET, instance_from, instance_of, read, reading
 from dlsched.processes.dask_blocks import Cluster
 from dlsched.ring_allocation.blocks import InstanceAfar, RingBlock
-from dlsched.ring_allocation.instance import Instance
+from dlsched.ring_allocation.instance import Instance, Job
+
+SIZE = 2**23
+"""Bytes of a block of lines."""
 
 
 def stamp(path: str) -> tuple[int, int]:
@@ -25,25 +28,20 @@ def stamp(path: str) -> tuple[int, int]:
     return os.path.getsize(path), os.stat(path).st_mtime_ns
 
 
-def read_places(path: str, stamped: tuple[int, int], places: tuple[tuple[int, int], ...]) -> Instance:
-    """Return the instance whose text is at these places; InstanceError: it needs a closer look, or the file has changed."""
+def read_jobs(path: str, stamped: tuple[int, int], place: tuple[int, int], gpus: int) -> Instance:
+    """Return an instance of the jobs at a place of a file alone; InstanceError: they need a closer look, or it has changed."""
+    begin, end = place
     try:
         with open(path, "rb") as file:
-            text = b"".join([os.pread(file.fileno(), end - begin, begin) for begin, end in places])
+            lines = os.pread(file.fileno(), end - begin, begin)
         if stamp(path) != stamped:
             raise InstanceError("the file has changed")
+        with uncollected():
+            return Instance.model_construct(name="", gpus=gpus, jobs=tuple(Job.validated(entries_of(lines))))
     except OSError as error:
         raise InstanceError(f"a worker cannot read the file: {error}") from None
-    return instance_here(text)
-
-
-def instance_here(text: bytes) -> Instance:
-    """Return the instance of a text; InstanceError: it is not valid, or needs a closer look."""
-    with reading():
-        found = by_entries(decoded(text, "a block of jobs"))
-    if not isinstance(found, Instance):
-        raise InstanceError("a block of jobs is not valid by itself")
-    return found
+    except (TypeError, ValueError):
+        raise InstanceError("a block of jobs is not valid by itself") from None
 
 
 @contextmanager
@@ -62,24 +60,31 @@ def _read_afar(path: str, cluster: Cluster, stack: ExitStack) -> InstanceAfar | 
         stack.enter_context(cluster.started())  # workers start while the file is searched for lines
     with reading():
         raw = read_bytes(path)
-    spans = [] if b'"speed_law"' in raw else lines_of_list(raw, "jobs", JOBS)
-    if not spans:
+    data, lists = (None if b'"speed_law"' in raw else in_lines(raw, SIZE)) or ({}, {})
+    if [*lists] != ["jobs"]:
         return None
-    number, (begin, end) = sum(each for each, _ in spans), (spans[0][1][0], spans[-1][1][1])
-    line = raw[begin : raw.index(b"\n", begin)].removesuffix(b",")
+    places = lists["jobs"]
+    numbers = [raw.count(b"\n", *place) + 1 for place in places]
+    firsts = [0, *accumulate(numbers)]
+    try:
+        first_line = raw[places[0][0] : raw.index(b"\n", places[0][0])].removesuffix(b",")
+        head = instance_from(data | {"jobs": entries_of(first_line)}, path)
+    except (InstanceError, TypeError, ValueError):
+        return None
+    if not isinstance(head, Instance):
+        return None
 
     def make(index: int) -> RingBlock:
-        places = (0, begin), spans[index][1], (end, len(raw))
-        return RingBlock(partial(read_places, os.path.abspath(path), stamped, places), index * JOBS, number, none)
+        jobs = partial(read_jobs, os.path.abspath(path), stamped, places[index], head.gpus)
+        return RingBlock(jobs, firsts[index], firsts[-1], none)
 
     try:
-        head = instance_here(raw[:begin] + line + raw[end:])
-        blocks = stack.enter_context(cluster.blocks(make, len(spans), no_tick))
+        blocks = stack.enter_context(cluster.blocks(make, len(places), no_tick))
         ids, minima, times_s = zip(*blocks.ask(RingBlock.facts), strict=True)
     except (InstanceError, SolverError, OverflowError):
         return None
     # the rules of all jobs together; a sum near the largest float is left to the usual reading
-    counted, unique = list(map(len, ids)) == [each for each, _ in spans], len({*chain(*ids)}) == number
+    counted, unique = list(map(len, ids)) == numbers, len({*chain(*ids)}) == firsts[-1]
     if counted and unique and sum(times_s) < sys.float_info.max / 2:
         return InstanceAfar(head, blocks, sum(minima), partial(instance_of, raw, path))
     return None

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
@@ -19,8 +20,9 @@ from dlsched.core.family import AnyFamily, AnyMethod, Family
 from dlsched.core.files import (
     Json,
     decoded,
+    entries_of,
+    in_lines,
     json_pieces,
-    parse_by_entries,
     parse_json,
     path_of,
     read_bytes,
@@ -30,7 +32,7 @@ from dlsched.core.files import (
 from dlsched.core.garbage import uncollected
 from dlsched.core.instance import InstanceFile, part_of
 from dlsched.core.messages import field_path, printable
-from dlsched.core.part import ENOUGH, Part, plain
+from dlsched.core.part import Part, plain
 from dlsched.core.result import Result, Solution, Violation
 
 if TYPE_CHECKING:
@@ -117,7 +119,8 @@ def _family_in(format_: object) -> str | None:
 PARQUET = ".parquet"
 """Ending of the names of instances as Parquet."""
 LARGE = 2**24
-"""Letters beyond which a file is read entry by entry, or by workers."""
+"""Bytes beyond which a file is read by some lines at a time, or by workers."""
+_BLOCK = 2**20  # bytes of lines that are plain data at a time
 
 
 def _reduced(record: AnyFamily) -> tuple[Callable[..., AnyFamily], tuple[object, ...]]:
@@ -193,9 +196,10 @@ def read(path: str | os.PathLike[str]) -> Any:
 def instance_of(raw: bytes, path: str | os.PathLike[str]) -> InstanceFile:
     """Return the instance that a file of JSON holds; ``path`` is for messages. InstanceError: it is not valid."""
     with reading():
+        if len(raw) > LARGE and (found := _by_lines(raw)):
+            return found
         text = decoded(raw, path)
-        found = by_entries(text) if len(text) > LARGE else None
-        return found or instance_from(parse_json(text, path), os.fspath(path), null="null" in text)
+        return instance_from(parse_json(text, path), os.fspath(path), null="null" in text)
 
 
 def _part(head: Mapping[str, object], field: str) -> type[Part] | None:
@@ -206,35 +210,33 @@ def _part(head: Mapping[str, object], field: str) -> type[Part] | None:
 
 
 def _from_rows(path: str) -> InstanceFile:
-    """Read a Parquet file; rows that are refused stay plain data, which are refused once more with all else that is wrong."""
+    """Read a Parquet file; blocks that are refused stay plain data, which are refused once more with all else that is wrong."""
     from dlsched.core.parquet import read_parquet
 
-    data, field, rows = read_parquet(path)
-    part, refused = _part(data, field), 0
-    entries: list[object] = []
-    for row in rows:
+    data, field, blocks = read_parquet(path)
+    part, entries = _part(data, field), list[object]()
+    for block in blocks:
         try:
-            entries.append(row if part is None else part(**row))
-        except InstanceError:
-            entries.append(row)
-            refused += 1
-            if refused > ENOUGH:
-                break
+            entries += block if part is None else part.validated(block)
+        except ValueError:
+            entries += block
     return instance_from(cast(Json, {**data, field: entries}), path)
 
 
-def by_entries(text: str) -> InstanceFile | None:
-    """Read a large file entry by entry; None: it is not valid, or needs a closer look."""
-
-    def entry_of(head: Mapping[str, object], field: str) -> Callable[[Json], object] | None:
-        part = _part(head, field)
-        return None if part is None else part._validated
-
-    data = None if "null" in text else parse_by_entries(text, entry_of)
-    kind = _family_in(data.pop("format", None)) if data else None
+def _by_lines(raw: bytes) -> InstanceFile | None:
+    """Read a large file by some lines at a time; None: it is not valid, or needs a closer look."""
+    found = in_lines(raw, _BLOCK)
+    if found is None:
+        return None
+    data: dict[str, object] = {**found[0]}
     try:
-        return None if kind is None or data is None else FAMILIES[kind].instance(**data)
-    except InstanceError:
+        for field, places in found[1].items():
+            part = _part(data, field)
+            blocks = (entries_of(raw[begin:end]) for begin, end in places)
+            data[field] = [*chain.from_iterable(blocks if part is None else map(part.validated, blocks))]
+        kind = _family_in(data.pop("format", None))
+        return None if kind is None else FAMILIES[kind].instance(**data)
+    except (InstanceError, ValueError, TypeError):
         return None
 
 

@@ -23,7 +23,10 @@ def same_counts(instance: Counted, most: int, name: str = "count") -> dict[str, 
     counts_by_job = {}
     for index, job in enumerate(instance.jobs):
         counts = instance.counts(index)
-        counts_by_job[job.id] = counts[max(0, bisect_right(counts, most) - 1)]
+        at_most = (
+            min(most, len(counts)) if isinstance(counts, range) else bisect_right(counts, most)
+        )  # ranges start at 1
+        counts_by_job[job.id] = counts[max(0, at_most - 1)]
     return counts_by_job if sum(counts_by_job.values()) <= instance.capacity else None
 
 

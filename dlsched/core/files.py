@@ -12,7 +12,7 @@ import stat
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -113,62 +113,50 @@ def _shown(path: str | os.PathLike[str]) -> str:
     return "standard input" if path_of(path) == "-" else path_of(path) or "''"
 
 
-def parse_by_entries(
-    text: str, entry_of: Callable[[Mapping[str, object], str], Callable[[Json], object] | None]
-) -> dict[str, object] | None:
-    """Parse an object as ``json_pieces`` writes it, its lists line by line: plain data of one entry are in memory at a time.
+_LIST = re.compile(rb'\n "(\w+)": \[\n')
 
-    ``entry_of``: from the fields beside the lists, and the key of one, to what makes an entry of plain data; None: it stays so.
-    None: the text is written in another way or needs the closer look of ``parse_json``, or an entry was refused.
+
+def in_lines(text: bytes, size: int) -> tuple[dict[str, Json], dict[str, list[tuple[int, int]]]] | None:
+    """Parse an object as ``json_pieces`` writes it, but for its lists; return it with these empty, and where they are.
+
+    The places of a list are of blocks of whole lines, each ``size`` bytes or a little longer, for ``entries_of``.
+    None: the text is written in another way, or needs a closer look, as it has null or a key twice.
     """
+    if b"null" in text:
+        return None
+    outside, lists, end = list[bytes](), dict[str, list[tuple[int, int]]](), 0
+    while opening := _LIST.search(text, end):
+        outside.append(text[end : opening.end()])
+        begin, end = opening.end(), text.find(b"\n ]", opening.end())
+        if end < 0:
+            return None
+        lists[opening[1].decode()] = places = list[tuple[int, int]]()
+        while begin <= end:
+            stop = text.find(b",\n", begin + size, end)
+            places.append((begin, end if stop < 0 else stop))
+            begin = places[-1][1] + len(",\n")
+    try:
+        head = b"".join([*outside, text[end:]]).decode()
+        data: Json = json.loads(head)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict) or not lists or not _all_keys(head, _keys(data)):
+        return None
+    # a list is the one of its name if the name stands nowhere else
+    return (data, lists) if all(data.get(key) == [] and head.count(f'"{key}"') == 1 for key in lists) else None
+
+
+def entries_of(lines: bytes) -> list[Json]:
+    """Parse some lines of a list; ValueError or TypeError: they hold no entries, or a key twice."""
     from pydantic_core import from_json  # many commands write files and read none
 
-    spans, outside, place = dict[str, tuple[int, int]](), list[str](), 0
-    for opening in re.finditer(r'\n "(\w+)": \[\n', text):
-        outside.append(text[place : opening.end()])
-        place = text.find("\n ]", opening.end())
-        spans[opening[1]] = opening.end(), place
-    if not spans or (-1 in (place, *(end for _, end in spans.values()))):
-        return None
-    head = "".join([*outside, text[place:]])
-    try:
-        data: dict[str, object] = json.loads(head)
-        keys = _keys(cast(Json, data))
-        for key, (begin, end) in spans.items():
-            if data[key] != [] or head.count(f'"{key}"') > 1:
-                return None
-            make, entries = entry_of(data, key), list[object]()
-            while begin < end:
-                stop = text.find(",\n", begin, end)
-                stop = end if stop < 0 else stop
-                value: Json = from_json(text[begin:stop], cache_strings="keys")
-                keys += _keys(value)
-                entries.append(value if make is None else make(value))
-                begin = stop + 2
-            data[key] = entries
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return data if _all_keys(text, keys) else None
-
-
-def lines_of_list(text: bytes, field: str, most: int) -> list[tuple[int, tuple[int, int]]]:
-    """Find the entries of a list in an object as ``json_pieces`` writes it: of up to ``most``, their number and place.
-
-    Empty: there is no such list, or it is written in another way. It is the one of that name if the text is valid with each of
-    these alone in it, has that number of entries, and the name is no other field's: no string holds a line break.
-    """
-    opening = b'\n "%s": [\n' % field.encode()
-    begin, end = text.find(opening) + len(opening), text.rfind(b"\n ]")
-    spans = list[tuple[int, tuple[int, int]]]()
-    while len(opening) <= begin < end:
-        number, place = 0, begin - 1
-        while number < most and place < end:
-            place, number = text.find(b"\n", place + 1), number + 1
-        if place < end and text[place - 1 : place] != b",":
-            return []
-        spans.append((number, (begin, place - (place < end))))
-        begin = place + 1
-    return spans
+    text = lines.decode()
+    found: list[Json] = from_json(f"[{text}]", cache_strings="keys")
+    flat = "[" not in text and text.count("{") == len(found)
+    keys = sum(map(dict.__len__, cast(list[dict[str, Json]], found))) if flat else _keys(found)
+    if not found or not _all_keys(text, keys):
+        raise ValueError("no entries, or a key twice")
+    return found
 
 
 def _keys(data: Json) -> int:

@@ -130,10 +130,7 @@ def _absent(value: object) -> bool:
     )
 
 
-def _no_minus_zero(value: float) -> float:
-    return value + 0.0
-
-
+_no_minus_zero = (0.0).__add__
 Name = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaValue
@@ -69,8 +69,8 @@ def _type(schema: JsonSchemaValue, kinds: JsonSchemaValue) -> "pa.DataType | Non
     return getattr(pa, _LEAVES[schema["type"]])() if schema.get("type") in _LEAVES else None
 
 
-def read_parquet(path: str) -> tuple[dict[str, Json], str, Iterator[dict[str, object]]]:
-    """Return the fields beside the rows, the name of the list of rows, and its rows, read as they are asked for.
+def read_parquet(path: str) -> tuple[dict[str, Json], str, Iterator[list[object]]]:
+    """Return the fields beside the rows, the name of the list of rows, and blocks of its rows, read as they are asked for.
 
     InputError: the file cannot be read, is no Parquet, is damaged, or has no such fields.
     """
@@ -101,10 +101,10 @@ def read_parquet(path: str) -> tuple[dict[str, Json], str, Iterator[dict[str, ob
         if columns.names.count(name) > 1:
             raise InputError(where=f"{path}: column {name}", found="the column twice", allowed="once")
 
-    def rows() -> Iterator[dict[str, object]]:
+    def rows() -> Iterator[list[object]]:
         with whole():
             for batch in file.iter_batches(_BLOCK):
-                yield from cast(list[dict[str, object]], _plain(batch.to_struct_array()))
+                yield _plain(batch.to_struct_array())
 
     return fields, field, rows()
 

@@ -4,7 +4,7 @@ They leave a list or tuple at its first wrong entry, leave a long object after t
 contain an error, and look at only a few of the unknown fields of an object.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias, cast
@@ -81,7 +81,7 @@ def shared(parts: tuple["Part", ...]) -> tuple["Part", ...]:
     return parts
 
 
-_GIVEN: dict[frozenset[str], set[str]] = {}
+_GIVEN: dict[tuple[str, ...], set[str]] = {}
 
 
 class Part(Brief, BaseModel):
@@ -106,7 +106,7 @@ class Part(Brief, BaseModel):
     def model_post_init(self, context: object, /) -> None:
         """Share one set of the names of given fields among all parts that were given the same: each own takes up to 700 bytes."""
         given, fields = self.__pydantic_fields_set__, self.__dict__
-        object.__setattr__(self, "__pydantic_fields_set__", _GIVEN.setdefault(frozenset(given), given))
+        object.__setattr__(self, "__pydantic_fields_set__", _GIVEN.setdefault(tuple(given), given))
         if len(fields) > _MANY:
             # Python has one table of names for all parts of a class whose attributes are set one by one: half the memory.
             object.__delattr__(self, "__dict__")
@@ -116,9 +116,9 @@ class Part(Brief, BaseModel):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # data within data are validated without this function
 
     @classmethod
-    def _validated(cls, data: object) -> Self:
-        """Make one from plain data of a file, without sentences on what is wrong (ValueError: something is)."""
-        return cast(Self, cls._validator.validate_python(data))
+    def validated(cls, entries: Iterable[object]) -> list[Self]:
+        """Make some from plain data of a file, without sentences on what is wrong (ValueError: something is)."""
+        return cast(list[Self], list(map(cls._validator.validate_python, entries)))
 
     def _validate_plain(self, data: dict[str, object], error: ValidationError) -> None:
         """Validate once more with NumPy's numbers and arrays as Python's, if there are any; else raise the error."""

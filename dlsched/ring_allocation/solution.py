@@ -24,7 +24,7 @@ class Allocation(Brief):
 
     def as_data(self) -> dict[str, dict[str, int]]:
         """Return the allocation as in result files."""
-        return {"gpus": dict(self.gpus)}
+        return {"gpus": dict(self.gpus.items())}
 
 
 def read_solution(data: object, instance: Instance) -> Allocation:

@@ -15,9 +15,10 @@ from dlsched.cluster.speeds import SpeedTable
 from dlsched.core.errors import InputError
 from dlsched.core.files import (
     canonical_sha256,
+    entries_of,
+    in_lines,
     json_pieces,
     json_text,
-    parse_by_entries,
     read_json,
     require_writable,
     whole_file,
@@ -187,25 +188,36 @@ def test_field_path():
     assert field_path(()) == "the file"
 
 
-def entry_of(head, field):
-    """Entries of ``jobs`` become pairs; ids are required."""
-    return (lambda entry: (entry["id"], entry)) if field == "jobs" and head.get("format") == "f" else None
+def by_lines(text, size=1):
+    """What a text holds, its lists read some lines at a time; None: it needs a closer look."""
+    found = in_lines(text.encode(), size)
+    if found is None:
+        return None
+    data, lists = found
+    assert all(data[field] == [] for field in lists)
+    try:
+        for field, places in lists.items():
+            data[field] = [each for begin, end in places for each in entries_of(text.encode()[begin:end])]
+    except (ValueError, TypeError):
+        return None
+    return data
 
 
-def test_entries_are_parsed_one_by_one():
+def test_lists_are_read_some_lines_at_a_time():
     """As dlsched writes them, whatever else is in the file; other layouts are parsed at once."""
     data = {
         "format": "f",
         "name": "a",
-        "jobs": [{"id": 1}, {"id": 2, "x": {"1": [2.5], "jobs": []}}],
+        "jobs": [{"id": 1}, {"id": 2, "x": {"1": [2.5], "jobs": []}}, {"id": 3}],
         "others": [[], {}],
         "more": [{"y": ",{"}],
         "z": -0.0,
     }
-    expected = data | {"jobs": [(each["id"], each) for each in data["jobs"]]}
-    assert parse_by_entries(json_text(data), entry_of) == expected
-    assert parse_by_entries(json.dumps(data), entry_of) is None
-    assert parse_by_entries(json_text(data | {"known": {"jobs": []}}), entry_of) is None
+    for size in (1, 20, 1000):
+        assert by_lines(json_text(data), size) == data
+    assert len(in_lines(json_text(data).encode(), 1)[1]["jobs"]) == 3
+    assert by_lines(json.dumps(data)) is None
+    assert by_lines(json_text(data | {"known": {"jobs": []}})) is None
 
 
 @pytest.mark.parametrize(
@@ -218,13 +230,15 @@ def test_entries_are_parsed_one_by_one():
         '{"format": "f", "jobs": [{"id": 1, "id": 1}]}', '{"format": "f", "jobs": [{"id": 1, "id": 1},\n{"id": 2}]}',
         '{"format": "f", "jobs": [{"id": 1, "x": [{"y": 1, "y": 2}]},\n{"id": 2}]}',
         '{\n "format": "f",\n "jobs": [\n  {"id": 1, "id": 1}\n ]\n}', '{\n "jobs": [\n  {"id": 1},\n  {"id": 2',
-        '{\n "format": "f",\n "jobs": [\n  {"id": 1},\n  {}\n ]\n}', '{\n "jobs": [\n  1 2\n ]\n}',
+        '{\n "jobs": [\n  1 2\n ]\n}',
         '{\n "jobs": [\n  1\n ],\n "jobs": [\n  2\n ]\n}', '{\n "jobs": [\n  1\n ],\n "jobs": []\n}',
+        '{\n "jobs": [\n  {"id": 1},\n\n ]\n}', '{\n "jobs": [\n  {"id": null}\n ]\n}',
+        '{\n "name": null,\n "jobs": [\n  1\n ]\n}', '{\n "jobs": [\n\n ]\n}',
         '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}",
     ],
 )  # fmt: skip
-def test_what_needs_a_closer_look_is_not_parsed_by_entries(text):
-    assert parse_by_entries(text, entry_of) is None
+def test_what_needs_a_closer_look_is_not_read_by_lines(text):
+    assert by_lines(text) is None
 
 
 def test_blocks_make_the_same_text_and_hash():

@@ -50,7 +50,7 @@ class Here:
 def few_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks are small."""
     monkeypatch.setattr(blocks, "JOBS", JOBS)
-    monkeypatch.setattr(afar, "JOBS", JOBS)
+    monkeypatch.setattr(afar, "SIZE", 4_000)
 
 
 def running(instance: Instance) -> Instance:
@@ -214,7 +214,7 @@ def test_files_that_are_read_as_usual(tmp_path: Path, monkeypatch: pytest.Monkey
     with afar.read_in_blocks(path, Here()) as changed:  # type: ignore[arg-type]
         assert changed == instance
     with pytest.raises(InstanceError, match="cannot read"):
-        afar.read_places(str(tmp_path / "none.json"), (0, 0), ((0, 1),))
+        afar.read_jobs(str(tmp_path / "none.json"), (0, 0), (0, 1), 9)
 
 
 distributed = pytest.importorskip("distributed")
