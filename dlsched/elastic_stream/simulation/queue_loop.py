@@ -27,7 +27,7 @@ from dlsched.elastic_stream.simulation.present_jobs import (
 _FREE, _KNOWN, _FAR = range(3)
 _NEAR, _PART = 32, 16  # running jobs whose keys are updated at every event: at least so many, and one in so many
 _SLACK = 1 + 1e-12  # rounding of keys
-_MOMENTS = 256  # between two yields
+_MOMENTS, _PERIODS = 256, 512  # between two yields, at most; more periods would leave the cache
 _MOVES = 4  # for each entry, before a list is sorted from scratch
 
 Ended = tuple[int, float, float, int]  # a period: position of the job, start, end, units
@@ -140,9 +140,10 @@ def _turn(jobs: Sequence[Queued], changes: list[int], event: int, job: int, runs
 def _wait(jobs: Sequence[Queued], waiting: list[list[Entry]], filled: list[int], entry: Entry) -> None:
     """Let a job wait, in the heap of its size."""
     kind = jobs[entry[1]].kind
-    if not len(waiting[kind]):
+    queue = waiting[kind]
+    if not len(queue):
         filled.append(kind)
-    heappush(waiting[kind], entry)
+    heappush(queue, entry)
 
 
 def _admit(
@@ -181,19 +182,21 @@ def _admit(
             index, left = len(running), before
             continue
         left += jobs[running[index][1]].size
-    again = running[index:]
-    del running[index:]
-    for behind in again:
+    stay = index
+    for place in range(index, len(running)):
+        behind = running[place]
         job = behind[1]
         if jobs[job].size <= left:
             left -= jobs[job].size
-            running.append(behind)
+            running[stay] = behind
+            stay += 1
         else:
             _turn(jobs, changes, event, job, 0)
             if order in (STATIC, ATTAINED):  # its key as one that waits is no other
                 _wait(jobs, waiting, filled, behind)
             else:
                 stopped.append((behind[0] - shift, job))
+    del running[stay:]
     state[_FREE] = left
     return left - before - size
 
@@ -213,21 +216,29 @@ def _fill(
     most: float,
     now: float,
 ) -> None:
-    """Admit the first waiting job that fits, again and again, while units are left of the freed ``gain``."""
+    """Admit the first waiting job that fits, again and again, while units are left of the freed ``gain``.
+
+    Who is admitted takes units from later jobs only, so an earlier one that did not fit is not looked at again.
+    """
+    best = (-math.inf, -1)
     while gain > 0:
-        best, among = (0.0, -1), -1
+        last_best, best, among = best, (0.0, -1), -1
         free = state[_FREE]
         last = max(most, running[-1][0]) if len(running) else 0.0
         for kind in filled:
             head = waiting[kind][0]
-            if best[1] >= 0 and head > best:
+            if head < last_best or (best[1] >= 0 and head > best):
                 continue
             if jobs[head[1]].size <= free or (
                 head[0] + shift <= last and _fits(jobs, order, running, state, head, shift, most, now)
             ):
                 best = head
         for index, entry in enumerate(stopped):
-            if (best[1] < 0 or entry < best) and _fits(jobs, order, running, state, entry, shift, most, now):
+            if (
+                entry > last_best
+                and (best[1] < 0 or entry < best)
+                and _fits(jobs, order, running, state, entry, shift, most, now)
+            ):
                 best, among = entry, index
         if best[1] < 0:
             return
@@ -235,8 +246,9 @@ def _fill(
             del stopped[among]
         else:
             kind = jobs[best[1]].kind
-            heappop(waiting[kind])
-            if not len(waiting[kind]):
+            queue = waiting[kind]
+            heappop(queue)
+            if not len(queue):
                 filled.remove(kind)
         gain += _admit(jobs, order, running, waiting, filled, state, stopped, changes, event, best, shift, most, now)
 
@@ -264,8 +276,8 @@ def serve(
     Between events ``state[_FREE]`` plus the sizes of jobs in ``running``, sorted by stored keys, is ``units``; other jobs
     present are in the heap ``waiting`` of their size; ``filled`` lists the heaps in use. If keys grow, the stored ones of the
     first ``state[_FAR]`` running jobs are of before: at most ``known`` at ``known_s``, and so at most ``most`` now. Yields,
-    every ``_MOMENTS`` events and at the end: ended periods, time, numbers of jobs arrived and present, and of periods in a row
-    that ended in their pause, more than ``BARREN`` if no job makes progress.
+    every ``_MOMENTS`` events or ``_PERIODS`` periods and at the end: ended periods, time, numbers of jobs arrived and
+    present, and of periods in a row that ended in their pause, more than ``BARREN`` if no job makes progress.
     """
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job); Numba infers the types
     ended = [(0, 0.0, 0.0, 0) for _ in range(0)]
@@ -365,7 +377,7 @@ def serve(
                     barren = 0  # this job makes progress
             if barren:
                 yield ended, now, came, present, barren
-        if event % _MOMENTS == 0:
+        if event % _MOMENTS == 0 or len(ended) >= _PERIODS:
             yield ended, now, came, present, barren
             ended.clear()
     yield ended, now, came, present, barren

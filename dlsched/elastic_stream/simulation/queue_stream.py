@@ -5,6 +5,7 @@ For streams without ticks whose policy is asked at arrivals and ends only. They 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
+from itertools import starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -101,8 +102,8 @@ class QueueStream:
         del columns, arriving, last
         for ended, now, self._came, self._present, barren in turns:
             self._passed_s = now - first_s
-            for period in ended:
-                keep(*period)
+            for _ in starmap(keep, ended):
+                pass
             if barren > BARREN:
                 raise restarts_for_ever(self._policy, now, barren)
             if self._present or self._came < len(jobs):

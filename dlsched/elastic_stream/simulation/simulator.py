@@ -51,7 +51,7 @@ def simulate(
         Ask the policy at multiples of this many seconds too; not with ``tick_s``, which asks at ticks alone.
     step, tick
         Called now and then with how far the simulation has come, and before every decision (``tick`` also by policies that
-        take long, and in a queue's loop every 256 events only); both may raise to stop it.
+        take long, and in a loop every 256 events or 512 periods only); both may raise to stop it.
 
     Raises
     ------
