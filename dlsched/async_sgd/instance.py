@@ -164,11 +164,6 @@ class Instance(InstanceFile):
         return min(self.counts(job)[-1], max(1, self.nodes - len(self.jobs) + 1))
 
     @cached_property
-    def index(self) -> dict[str, int]:
-        """Position of every job by its id."""
-        return {job.id: index for index, job in enumerate(self.jobs)}
-
-    @cached_property
     def batches(self) -> "FloatArray":
         """Mini-batches left of every job, rounded once; shape (J,)."""
         import numpy as np

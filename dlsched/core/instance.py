@@ -347,6 +347,11 @@ class InstanceFile(Part):
         return copied
 
     @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of every job by its id."""
+        return {vars(job)["id"]: index for index, job in enumerate(vars(self)["jobs"])}
+
+    @cached_property
     def sha256(self) -> str:
         """SHA-256 of the canonical JSON, computed when first asked for."""
         return canonical_sha256(self.hashed().in_blocks())

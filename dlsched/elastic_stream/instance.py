@@ -21,7 +21,6 @@ code                  mathematics
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self, Unpack
 
 from pydantic import Field, model_validator
@@ -210,8 +209,3 @@ class Instance(InstanceFile):
     def total_weight(self) -> float:
         """Sum of all weights: the number of jobs where none has one."""
         return math.fsum(job.weight for job in self.jobs)
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Position of every job by its id."""
-        return {job.id: index for index, job in enumerate(self.jobs)}

@@ -239,11 +239,6 @@ class Instance(InstanceFile):
         """Position of every worker by its id."""
         return {worker.id: index for index, worker in enumerate(self.workers)}
 
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Position of every job by its id."""
-        return {job.id: index for index, job in enumerate(self.jobs)}
-
 
 def equal_share_time(instance: Instance, job: Job) -> float:
     """J_i(equal share): seconds that a job takes on a fluid 1/S of every worker, some of which can serve it.

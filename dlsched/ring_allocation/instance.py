@@ -126,11 +126,6 @@ class Instance(InstanceFile):
         return self.jobs[job].counts(self.gpus)
 
     @cached_property
-    def index(self) -> dict[str, int]:
-        """Position of every job by its id."""
-        return {job.id: index for index, job in enumerate(self.jobs)}
-
-    @cached_property
     def arrays(self) -> "JobArrays":
         """The jobs as flat arrays, made when first asked for."""
         return self.arrays_of(self.jobs)

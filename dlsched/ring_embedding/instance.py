@@ -227,8 +227,3 @@ class Instance(InstanceFile):
     def server_index(self) -> dict[str, int]:
         """Position of every server in ``servers`` by its id."""
         return {server.id: index for index, server in enumerate(self.servers)}
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """Position of every job by its id."""
-        return {job.id: index for index, job in enumerate(self.jobs)}

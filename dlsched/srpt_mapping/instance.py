@@ -325,11 +325,6 @@ class Instance(InstanceFile):
         return {server.id: index for index, server in enumerate(self.servers)}
 
     @cached_property
-    def index(self) -> dict[str, int]:
-        """Index of every job by its id."""
-        return {job.id: index for index, job in enumerate(self.jobs)}
-
-    @cached_property
     def pool_names(self) -> frozenset[str]:
         """The pools of all servers."""
         return frozenset(pool for server in self.servers for pool in server.pools)
