@@ -10,14 +10,14 @@ from dlsched.cli.options import AsJson, OutPath, names_in
 from dlsched.cli.output import print_json, print_table
 from dlsched.core.files import require_writable
 from dlsched.core.messages import printable
-from dlsched.plots.figure import COLUMN_IN
+from dlsched.plots.figure import COLUMN_IN, write_figure
 from dlsched.study.figures.sentence import sentence
 from dlsched.study.figures.summary import summarise
 from dlsched.study.figures.tables import KEYS, NUMBERS, note_of, overview, remarks, table, title
 from dlsched.study.reports.export import FORMATS, require_columns
 from dlsched.study.reports.panels import KINDS
 from dlsched.study.reports.plot import FORMATS as PLOT_FORMATS
-from dlsched.study.reports.plot import require_plot, write_plot
+from dlsched.study.reports.plot import require_plot
 from dlsched.study.rows import Row
 from dlsched.study.study import FORMS, Study, require_form
 
@@ -109,7 +109,7 @@ def run_plot(
     """Draw a figure of a study: a panel for each family and preset, readable at the width of a column."""
     require_plot(what, width, out)
     with Study(store) as study:
-        write_plot(study.plot(what, width, group), out, width)
+        write_figure(study.plot(what, width, group), out, width)
     print(f"plot: {printable(out)}")
     return 0
 

@@ -1,92 +1,74 @@
-"""Comparison of methods over instances: ratios to the optimum with intervals, and performance profiles."""
+"""Ratios of methods, a row each, and curves of shares of instances, performance profiles among them; both in one figure.
+
+Comparisons draw them here, and studies in their figures for papers.
+"""
 
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, quantiles
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import numpy as np
 
 from dlsched.core.arguments import renamed
+from dlsched.core.messages import several
 from dlsched.plots.figure import (
     DASHES,
     FAINT,
     HUES,
-    NARROW_IN,
     PAGE_IN,
-    canvas,
+    Part,
+    draw_parts,
     equal_names,
-    headline,
     labels,
+    require_format,
     require_width,
     set_ticks,
-    short,
-    text_size,
     ticks,
+    write_figure,
 )
-from dlsched.statistics.samples import performance_profile
+from dlsched.statistics.samples import Steps, median, steps
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.transforms import Transform
-
-Ratios = Mapping[str, Sequence[float | None]]  # by method, one an instance
-Looks = Mapping[str, tuple[str, object]]  # by method, its colour and dashes
-LOG_BEYOND = 4.0  # the axis is logarithmic if the largest factor is above this
-DIGITS = 6  # factors that agree in these digits are equal, as an objective that meets a bound equals it
+    from matplotlib.figure import Figure, FigureBase
 
 
-def equal_curves(ratios: Ratios) -> list[list[str]]:
-    """Group the methods of equal profile, best group first: the one with the least area above its curve."""
-    groups: dict[object, list[str]] = {}
-    for method, of_method in ratios.items():
-        groups.setdefault(performance_profile(_rounded(of_method)), []).append(method)
-    end = 2.0 * max((ratio for row in ratios.values() for ratio in row if ratio is not None), default=1.0)
-
-    def above(group: list[str]) -> float:
-        return math.fsum(math.log(end if ratio is None else max(ratio, 1.0)) for ratio in ratios[group[0]])
-
-    return sorted(groups.values(), key=above)
+Values = Mapping[str, Sequence[float | None]]  # by method, one an instance; None where it has none
+Kind = Literal["exact", "heuristic", "foreign"]
+MARKERS: dict[Kind | None, str] = {None: "o", "exact": "o", "heuristic": "s", "foreign": "D"}
+STYLE_MARKERS = ("o", "s", "D", "^", "v", "P")
+LONGEST = 18  # characters of a method's name, which is half of a narrow column
 
 
-def hues(groups: Sequence[Sequence[str]]) -> dict[str, str]:
-    """Return the colour of every method: a hue for each group of equal curves, then grey."""
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Colour, dashes and mark of a method, which differ in grey, too; the first six have their own."""
+
+    label: str
+    colour: str
+    dash: object
+    marker: str
+    own: bool
+
+
+def styles_of(groups: Sequence[Sequence[str]]) -> dict[str, Style]:
+    """Assign a style to each group of methods, with the label of each method; groups after the sixth are grey."""
+    shown = labels((method for group in groups for method in group), LONGEST)
     return {
-        method: HUES[index] if index < len(HUES) else FAINT for index, group in enumerate(groups) for method in group
-    }
-
-
-def draw_profiles(
-    axes: "Axes", ratios: Ratios, groups: Sequence[Sequence[str]], *, wider: float = 0.6, looks: Looks | None = None
-) -> None:
-    """Draw a step curve for each group; ``looks``: colours and dashes by first method, None: those of their places."""
-    profiles = [performance_profile(_rounded(ratios[group[0]])) for group in groups]
-    end = axis_from_one(axes, max(taus[-1] for taus, _ in profiles), "factor τ of the best known")
-    colours = hues(groups)
-    of = min(len(groups), len(HUES))
-    # The best curve is the widest and lies below the others, so that overlapping ones can all be seen.
-    for index, (group, (taus, fractions)) in enumerate(zip(groups, profiles, strict=True)):
-        own = index < of
-        colour, dash = looks[group[0]] if looks else (colours[group[0]], DASHES[index] if own else "-")
-        axes.step(
-            [*taus, end],
-            [*fractions, fractions[-1]],
-            linestyle=dash,
-            where="post",
-            color=colour,
-            lw=1.2 + wider * (of - 1 - index) if own else 0.7,
-            clip_on=False,
-            solid_capstyle="butt",
-            zorder=3 if own else 2,
+        method: Style(
+            shown[method],
+            HUES[index] if index < len(HUES) else FAINT,
+            DASHES[index] if index < len(DASHES) else "-",
+            STYLE_MARKERS[index] if index < len(STYLE_MARKERS) else ".",
+            index < len(HUES),
         )
-    axes.set_ylim(0, 1.03)
-    axes.set_ylabel("fraction of instances within τ")
-    axes.set_title("Performance profile")
-    axes.grid()
-    axes.set_axisbelow(True)
+        for index, group in enumerate(groups)
+        for method in group
+    }
 
 
 def axis_from_one(axes: "Axes", largest: float, name: str, margin: float = 0.0) -> float:
@@ -106,16 +88,162 @@ def axis_from_one(axes: "Axes", largest: float, name: str, margin: float = 0.0) 
     return end
 
 
-def _rounded(ratios: Sequence[float | None]) -> list[float | None]:
-    return [None if ratio is None else round(ratio, DIGITS) for ratio in ratios]
+LOG_BEYOND = 4.0  # the axis is logarithmic if the largest factor is above this
+GOLDEN = 0.618034  # golden-ratio step: its multiples modulo 1 spread any number of dots evenly over the height of a row
+DOTS = 60  # answers of a method up to which each has a dot
+QUARTILES_FROM = 4  # answers from which the middle half is marked
+BINS = 48  # bars of a density: a column of a paper is some 200 points wide, so that each has four
 
 
-Kind = Literal["exact", "heuristic", "foreign"]
-MARKERS: dict[Kind, str] = {"exact": "o", "heuristic": "s", "foreign": "D"}
+class Dot(NamedTuple):
+    """Ratio of an answer, whether the true one may be less, and the kind of its method, if marks distinguish kinds."""
+
+    ratio: float
+    at_most: bool
+    kind: Kind | None = None
+
+
+def ratios_height_in(methods: int) -> float:
+    """Inches of a part with so many rows of ratios."""
+    return 0.55 + 0.21 * max(methods, 2)
+
+
+def draw_ratios(
+    figure: "FigureBase", rows: Mapping[str, Sequence[Dot]], styles: Mapping[str, Style], name: str,
+    missing: Mapping[str, str],
+) -> "list[Artist]":  # fmt: skip
+    """Draw a row a method, the first on top, and return the key of the marks.
+
+    ``name`` is that of the axis; ``missing`` says by method what it has no ratio of, and is empty where it has all.
+    """
+    axes: Axes = figure.subplots()
+    ratios = {method: [dot.ratio for dot in row] for method, row in rows.items()}
+    everything = [ratio for row in ratios.values() for ratio in row]
+    axis_from_one(axes, max(everything, default=1.0), name, 0.03)
+    axes.set_xlim(left=min(*everything, *axes.get_xlim()))
+    dense = max(map(len, rows.values())) > DOTS
+    # Dots or a density, quantiles below them, what is missing at the right.
+    for y, (method, row) in enumerate(rows.items()):
+        colour = styles[method].colour
+        if dense and row:
+            _draw_density(axes, ratios[method], y, colour)
+        for index, dot in enumerate(() if dense else row):
+            at = y + 0.34 * ((0.5 + index * GOLDEN) % 1 - 0.5) - 0.12
+            face, marker = "white" if dot.at_most else colour, MARKERS[dot.kind]
+            axes.plot(dot.ratio, at, marker, ms=2.6, mfc=face, mec=colour, mew=0.6, zorder=3, clip_on=False)
+        _draw_quantiles(axes, ratios[method], y, worst=dense)
+        axes.annotate(
+            missing[method], (1.0, y), (2, 0), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
+            va="center", ha="left", annotation_clip=False,
+        )  # fmt: skip
+    axes.set_yticks(range(len(rows)), [styles[method].label for method in rows])
+    axes.set_ylim(max(len(rows), 2) - 0.45, -0.55)
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="y", length=0)
+    return _ratios_key(rows, dense)
+
+
+def _draw_density(axes: "Axes", ratios: Sequence[float], y: float, colour: str) -> None:
+    """Fill the share of instances by ratio, above the line of quantiles, as the axis has them."""
+    log = axes.get_xscale() == "log"
+    left, right = axes.get_xlim()
+    edges = np.geomspace(left, right, BINS + 1) if log else np.linspace(left, right, BINS + 1)
+    counts, _ = np.histogram(np.clip(ratios, left, right), edges)
+    heights = np.sqrt(counts / counts.max()) * 0.5
+    axes.stairs(y + 0.2 - heights, edges, baseline=y + 0.2, fill=True, fc=colour, ec="none", alpha=0.55, zorder=2)
+
+
+def _draw_quantiles(axes: "Axes", ratios: Sequence[float], y: float, *, worst: bool) -> None:
+    """Below the dots or the density: the median, of enough answers the middle half and 5 % to 95 %; ``worst``: a cross there."""
+    if len(ratios) > 1:
+        axes.vlines(np.median(ratios), y + 0.1, y + 0.42, color="black", lw=1.1, zorder=4)
+    if len(ratios) < QUARTILES_FROM:
+        return
+    least, low, high, most = np.quantile(ratios, (0.05, 0.25, 0.75, 0.95))
+    axes.hlines(y + 0.26, least, most, color="black", lw=0.7, zorder=3)
+    axes.hlines(y + 0.26, low, high, color="black", lw=2.2, zorder=3)
+    if worst:
+        axes.plot(max(ratios), y + 0.26, "x", ms=3, mew=0.7, color="black", zorder=4, clip_on=False)
+
+
+def _ratios_key(rows: Mapping[str, Sequence[Dot]], dense: bool) -> "list[Artist]":
+    """Explain the marks that occur."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    key: list[Artist] = []
+    dots = [dot for row in rows.values() for dot in row]
+    if dense:
+        key.append(Patch(fc="0.6", label="density"))
+        key.append(Line2D([], [], marker="x", ls="none", ms=3, mew=0.7, label="worst", color="black"))
+    else:
+        for kind in sorted({dot.kind for dot in dots}, key=list(MARKERS).index):
+            label = f"{kind} method" if kind else "an instance"
+            key.append(Line2D([], [], marker=MARKERS[kind], ls="none", ms=2.6, color="0.3", label=label))
+        if any(dot.at_most for dot in dots):
+            key.append(Line2D([], [], marker="o", ls="none", ms=2.6, mfc="white", mec="0.3", label="at most (a bound)"))
+    most = max(map(len, rows.values()))
+    if most >= QUARTILES_FROM:
+        key.append(Line2D([], [], marker="|", ls="-", lw=2.2, ms=6, label="median, middle half", color="black"))
+        key.append(Line2D([], [], lw=0.7, label="5 % to 95 %", color="black"))
+    elif most > 1:
+        key.append(Line2D([], [], marker="|", ls="none", ms=6, label="median", color="black"))
+    return key
+
+
+CURVES_HEIGHT_IN = 1.7  # inches of a part with curves
+
+
+def equal_curves(values: Values, begin: float) -> dict[Steps, list[str]]:
+    """Group the methods of equal curves, by the curve: values from ``begin``, and the share of instances up to each."""
+    # What differs by less than is drawn is equal.
+    curves: dict[Steps, list[str]] = {}
+    for method, of in values.items():
+        rounded = [None if value is None else float(f"{value:.6g}") for value in of]
+        curves.setdefault(steps(rounded, "values", begin), []).append(method)
+    return curves
+
+
+def draw_curves(axes: "Axes", values: Values, styles: Mapping[str, Style], begin: float, end: float) -> "list[Artist]":
+    """Draw the share of instances up to each value, a curve for methods of equal shares; return the key of the curves."""
+    from matplotlib.lines import Line2D
+
+    curves = equal_curves(values, begin)
+    letters = int(12 * axes.figure.bbox.width / axes.figure.dpi)
+    key: list[Artist] = []
+    others = 0
+    # Earlier curves are wider and lie below the others, so that overlapping ones can all be seen.
+    for index, ((ends, shares), methods) in enumerate(curves.items()):
+        style = styles[methods[0]]
+        width = 1.2 + 0.2 * max(len(HUES) - 1 - index, 0) if style.own else 0.7
+        (curve,) = axes.step([*ends, end], [*shares, shares[-1]], where="post", lw=width, zorder=3 if style.own else 2)
+        curve.set(color=style.colour, linestyle=style.dash)
+        if style.own:
+            curve.set_label(equal_names([styles[method].label for method in methods], letters))
+            key.append(curve)
+        else:
+            others += len(methods)
+    if others:
+        key.append(Line2D([], [], color=FAINT, lw=0.7, label=several(others, "other method")))
+    axes.set_xlim(begin, end)
+    axes.set_ylim(0, 1.03)
+    axes.set_ylabel("share of instances")
+    axes.grid()
+    axes.set_axisbelow(True)
+    return key
+
+
+def draw_profile(figure: "FigureBase", factors: Values, styles: Mapping[str, Style]) -> "list[Artist]":
+    """Draw performance profiles of factors of the best, and return their key."""
+    axes: Axes = figure.subplots()
+    largest = max((factor for of in factors.values() for factor in of if factor is not None), default=1.0)
+    end = axis_from_one(axes, largest, "factor τ of the best known")
+    return draw_curves(axes, factors, styles, 1.0, end)
+
+
 ROUNDING = 1e-6  # a ratio this far under 1 is a solver's rounding; further under it is an error
-COLUMNS = (38, 72)  # points from the axes to the right ends of the figures beside them
 RATIO = "ratio to the optimum"  # the name of its axis where objectives of several kinds share it
-QUARTILES_FROM = 4  # answers from which the middle half of them is marked
 
 
 @dataclass(frozen=True)
@@ -141,9 +269,6 @@ class Point:
             raise ValueError(f"ratio: found {self.ratio} for {self.method} on {self.instance}, allowed: finite, >= 1")
 
 
-PointRows = Mapping[str, Mapping[str, Point]]  # method -> instance -> point
-
-
 @renamed(width_in="width")
 def draw_comparison(
     points: Sequence[Point], path: Path | str, *, title: str | None = None, width: float = PAGE_IN, ratio: str = RATIO
@@ -151,7 +276,7 @@ def draw_comparison(
     """Draw the ratios and the performance profiles of all methods to `path`, and return it.
 
     Methods stand in order of their median ratio, those with missing answers after those without. A method without a point for
-    an instance has no answer there. Methods of equal profile share a curve; the 6 best curves have colours, the same in both
+    an instance has no answer there. Methods of equal profile share a curve; the first 6 curves have colours, the same in both
     halves. ``ratio`` names the axis.
 
     Raises
@@ -173,6 +298,8 @@ def comparison_figure(
 ) -> "Figure":
     """Draw as ``draw_comparison`` and return the figure; without a ``path`` no file is written."""
     require_width(width_in)
+    if path is not None:
+        require_format(path)
     rows: dict[str, dict[str, Point]] = {}
     for point in points:
         if point.instance in rows.setdefault(point.method, {}):
@@ -183,98 +310,36 @@ def comparison_figure(
         raise ValueError("points: found none, allowed: at least one")
     instances = tuple(dict.fromkeys(point.instance for point in points))
     best = {name: _best_known_ratio([row[name] for row in rows.values() if name in row]) for name in instances}
-    over_best = {
+    # Ratios within rounding of 1 are drawn at 1.
+    dots = {
+        method: [Dot(max(each.ratio, 1.0), each.ratio_is_upper_bound, each.kind) for each in row.values() if each.ratio]
+        for method, row in rows.items()
+    }
+    # The usual order is by the median; a method that often has no answer would look good by its answers.
+    missing = {method: len(instances) - len(row) for method, row in dots.items()}
+    order = sorted(dots, key=lambda method: (missing[method], median([dot.ratio for dot in dots[method]]) or math.inf))
+    factors = {
         method: [
-            None if (own := row.get(name)) is None or own.ratio is None else own.ratio / best[name]
+            None if (own := rows[method].get(name)) is None or own.ratio is None else own.ratio / best[name]
             for name in instances
         ]
-        for method, row in rows.items()
+        for method in order
     }
-    groups = equal_curves(over_best)
-    narrow = width_in < NARROW_IN
-    size = text_size(width_in)
-    left_in = 0.55 + 1.9 * size / 72 * max(len(rows), 4)
-    names = [equal_names(group, 34 if narrow else 46, 3) for group in groups[: len(HUES)]]
-    key_in = 0.16 * (sum(name.count("\n") + 1 for name in names) + 4) * (1.0 if narrow else 0.6)
-    height_in = (left_in + 2.2 if narrow else max(left_in, 2.4)) + key_in
-    with canvas(path, width_in, height_in) as figure:
-        if narrow:
-            first, second = figure.subplots(2, 1, height_ratios=(left_in, 2.2))
-        else:
-            first, second = figure.subplots(1, 2, width_ratios=(1.25, 1))
-        _draw_ratios(first, rows, instances, hues(groups), ratio)
-        draw_profiles(second, over_best, groups)
-        key = [*_curve_key(names, groups), *_key(points, max(map(len, rows.values())))]
-        figure.legend(handles=key, loc="outside lower left", ncols=1 if narrow else 2)
-        headline(figure, title)
+    styles = styles_of(list(equal_curves(factors, 1.0).values()))
+    ordered = {method: dots[method] for method in order}
+    said = {method: f"{count:,} unanswered" if count else "" for method, count in missing.items()}
+    parts = [
+        Part(
+            f"{len(instances)} instances" if len(instances) > 1 else instances[0],
+            ratios_height_in(len(rows)),
+            lambda part: draw_ratios(part, ordered, styles, ratio, said),
+        ),
+        Part("Performance profile", CURVES_HEIGHT_IN, lambda part: draw_profile(part, factors, styles)),
+    ]
+    figure = draw_parts(parts, width_in, title)
+    if path is not None:
+        write_figure(figure, path, width_in)
     return figure
-
-
-def _draw_ratios(
-    axes: "Axes", rows: PointRows, instances: Sequence[str], colours: Mapping[str, str], ratio: str
-) -> None:
-    """One row a method, one mark an instance; below them from the least to the largest, and the middle half."""
-    # Ratios within rounding of 1 are drawn at 1.
-    ratios = {
-        method: [max(point.ratio, 1.0) for point in row.values() if point.ratio is not None]
-        for method, row in rows.items()
-    }
-    order = sorted(
-        rows, key=lambda method: (len(instances) - len(ratios[method]), median(ratios[method] or [math.inf]))
-    )
-    # The usual order is by the median; a method that often has no answer would look good by its answers.
-    axis_from_one(axes, max((each for row in ratios.values() for each in row), default=1.0), ratio, 0.03)
-    shown = labels(order, 22)
-    # A row for each method: range, middle half and median below, a mark for each instance above.
-    for y, method in enumerate(order):
-        answered, colour = ratios[method], colours[method]
-        if len(answered) > 1:
-            axes.hlines(y + 0.27, min(answered), max(answered), color="black", lw=0.7, zorder=2)
-        if len(answered) >= QUARTILES_FROM:
-            low, _, high = quantiles(answered, n=4, method="inclusive")
-            axes.hlines(y + 0.27, low, high, color="black", lw=2.4, zorder=2)
-        if len(answered) > 1:
-            axes.vlines(median(answered), y + 0.1, y + 0.44, color="black", lw=1.2, zorder=4)
-        for index, name in enumerate(instances):
-            point = rows[method].get(name)
-            if point is not None and point.ratio is not None:
-                # Multiples of the golden ratio spread any number of instances evenly over the height of the row.
-                spread = 0.4 * ((0.5 + index * 0.618034) % 1 - 0.8) if len(instances) > 1 else 0.0
-                face, marker = "white" if point.ratio_is_upper_bound else colour, MARKERS[point.kind]
-                axes.plot(max(point.ratio, 1.0), y + spread, marker, ms=3.5, mfc=face, mec=colour, mew=0.8, zorder=3)
-        _write(axes, y, answered, len(instances))
-    # Heads of the two columns of figures right of the axes.
-    for right, text in zip(COLUMNS, ("median\ngap", "no\nanswer"), strict=True):
-        _beside(axes, text, (1.0, 1.0), (right, 2), "axes fraction", "bottom")
-    axes.set_yticks(range(len(order)), [shown[method] for method in order])
-    axes.set_ylim(max(len(order), 4) - 0.4, -0.6)  # the first method on top, rows never taller than a quarter
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
-    axes.tick_params(axis="y", length=0)
-    axes.set_title(f"{len(instances)} instances" if len(instances) > 1 else short(instances[0]))
-
-
-def _write(axes: "Axes", y: int, answered: Sequence[float], instances: int) -> None:
-    """Write the median gap and the number of missing answers beside the row."""
-    missing = instances - len(answered)
-    gap = f"{100 * (1 - 1 / median(answered)):.2g} %" if answered else "–"
-    texts = (gap, f"{missing} of {instances}" if missing else "0")
-    for right, text, colour in zip(COLUMNS, texts, ("black", "black" if missing else "0.6"), strict=True):
-        _beside(axes, text, (1.0, y), (right, 0), axes.get_yaxis_transform(), "center", colour)
-
-
-def _beside(
-    axes: "Axes",
-    text: str,
-    at: tuple[float, float],
-    by: tuple[float, float],
-    of: "str | Transform",
-    va: Literal["bottom", "center"],
-    ink: str = "black",
-) -> None:
-    """Write right-aligned text so many points away from a place in the coordinates ``of`` the axes."""
-    offset = "offset points"
-    axes.annotate(text, at, by, xycoords=of, textcoords=offset, fontsize="small", ha="right", va=va, color=ink)
 
 
 def _best_known_ratio(of_instance: Sequence[Point]) -> float:
@@ -283,37 +348,3 @@ def _best_known_ratio(of_instance: Sequence[Point]) -> float:
     if not all(point.ratio_is_upper_bound for point in answered):
         return 1.0
     return min((point.ratio for point in answered if point.ratio is not None), default=1.0)
-
-
-def _curve_key(names: Sequence[str], groups: Sequence[Sequence[str]]) -> "list[Artist]":
-    """Explain the curves: a line for each that has a colour, equal ones together."""
-    from matplotlib.lines import Line2D
-
-    key: list[Artist] = [
-        Line2D([], [], color=HUES[index], ls=DASHES[index], lw=1.5, label=name) for index, name in enumerate(names)
-    ]
-    others = sum(map(len, groups[len(names) :]))
-    if others:
-        key.append(Line2D([], [], color=FAINT, lw=0.7, label=f"{others} other methods"))
-    return key
-
-
-def _key(points: Sequence[Point], most: int) -> "list[Artist]":
-    """Explain the marks that occur among the ratios."""
-    from matplotlib.lines import Line2D
-
-    kinds = {point.kind for point in points}
-    key: list[Artist] = [
-        Line2D([], [], marker=MARKERS[kind], mfc="0.4", mec="0.4", ms=3.5, ls="none", label=f"{kind} method")
-        for kind in MARKERS
-        if kind in kinds
-    ]
-    if any(point.ratio_is_upper_bound for point in points):
-        label = "hollow: at most (compared with a bound)"
-        key.append(Line2D([], [], marker="o", mfc="white", mec="0.4", ms=3.5, ls="none", label=label))
-    if most > 1:
-        label = "median, least to largest"
-        key.append(Line2D([], [], marker="|", ls="-", color="black", lw=0.7, ms=7, mew=1.2, label=label))
-    if most >= QUARTILES_FROM:
-        key.append(Line2D([], [], color="black", lw=2.4, label="middle half of the instances"))
-    return key

@@ -10,11 +10,14 @@ as seen with deuteranopia, protanopia and tritanopia (Machado et al. 2009), is 1
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dlsched.core.files import whole_file
 from dlsched.core.imports import needing
@@ -23,7 +26,7 @@ from dlsched.core.messages import cut, told_apart
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
 
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
@@ -178,7 +181,7 @@ def canvas(path: Path | str | None, width_in: float, height_in: float) -> "Itera
         figure = blank(width_in, height_in)
         yield figure
         if path is not None:
-            write_figure(figure, path)
+            write_figure(figure, path, width_in)
 
 
 def blank(width_in: float, height_in: float) -> "Figure":
@@ -188,10 +191,66 @@ def blank(width_in: float, height_in: float) -> "Figure":
     return NotebookFigure(width_in, height_in)
 
 
-def write_figure(figure: "Figure", path: Path | str) -> None:
-    """Write a figure; the suffix of ``path`` chooses the format, and equal figures give equal files."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a figure: its title (may be empty), its height in inches without its key, and a drawing that returns the key."""
+
+    title: str
+    height_in: float
+    draw: "Callable[[FigureBase], list[Artist]]"
+
+
+def draw_parts(parts: Sequence[Part], width_in: float, title: str | None = None) -> "Figure":
+    """Draw parts below one another, on wide figures in two columns."""
+    columns = 1 if width_in < NARROW_IN or len(parts) == 1 else 2
+    rows = [parts[index : index + columns] for index in range(0, len(parts), columns)]
+    each_in, size = width_in / columns, text_size(width_in)
+    heights = [max(part.height_in + 0.2 for part in row) for row in rows]
+    with styled(width_in):
+        # keys are measured by a first drawing, so that they stand below the axes instead of eating them
+        keys = [0.0] * len(rows)
+        for _ in range(2):
+            figure = blank(width_in, sum(heights) + sum(keys) + (0.2 if title else 0.0))
+            headline(figure, title)
+            places = figure.subfigures(
+                len(rows), columns, height_ratios=[sum(of) for of in zip(heights, keys, strict=True)], squeeze=False
+            ).flat
+            drawn = [(place, part.draw(place)) for place, part in zip(places, parts, strict=False)]
+            every = {_look(artist): artist for _, key in drawn for artist in key}
+            # one key serves all parts that have entries in common, if each name has one look, and each look one name
+            together = len({look[0] for look in every}) == len({look[1:] for look in every}) == len(every)
+            together &= len(every) < sum(len(key) for _, key in drawn)
+            # One key below the last part where all share it, else one below each.
+            for index, ((place, key), part) in enumerate(zip(drawn, parts, strict=True)):
+                place.axes[0].set_title(short(part.title, int(each_in * 15)))
+                row = index // columns
+                if together and index == (len(rows) - 1) * columns:
+                    keys[row] = _key(place, list(every.values()), each_in, size)
+                elif key and not together:
+                    keys[row] = max(keys[row], _key(place, key, each_in, size))
+    return figure
+
+
+def _look(artist: "Artist") -> tuple[object, ...]:
+    """What tells an entry of a key from another."""
+    colour = getattr(artist, "get_color", getattr(artist, "get_facecolor", str))()
+    return artist.get_label(), str(colour), str(getattr(artist, "get_linestyle", str)())
+
+
+def _key(part: "FigureBase", artists: "Sequence[Artist]", width_in: float, size: float) -> float:
+    """Write a key below a part, in as many columns as fit, texts having ``size`` points; return its height in inches."""
+    names = [str(artist.get_label()).splitlines() for artist in artists]
+    column_in = (max(len(line) for name in names for line in name) * 0.65 + 2.2 + 1.8) * (size - 0.5) / 72
+    columns = max(1, min(len(artists), int(width_in / column_in)))
+    spacing = {"handlelength": 2.2, "columnspacing": 1.0, "labelspacing": 0.25, "borderpad": 0.1}
+    part.legend(handles=list(artists), loc="outside lower left", ncols=columns, **spacing)
+    return 0.13 * max(map(sum, np.array_split([len(name) for name in names], columns))) + 0.06
+
+
+def write_figure(figure: "Figure", path: Path | str, width_in: float) -> None:
+    """Write a figure of that width; the suffix of ``path`` chooses the format, and equal figures give equal files."""
     suffix = Path(path).suffix.lower()
-    with whole_file(path) as stream:
+    with styled(width_in), whole_file(path) as stream:
         figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=UNDATED.get(suffix))
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from dlsched.core.files import write_text
 from dlsched.core.messages import printable
 from dlsched.core.quantities import percent, short
+from dlsched.plots.comparison import GOLDEN
 from dlsched.reproduce.entries import Entry
 from dlsched.reproduce.findings import Beside, Findings, Mark, Panel, Series
 from dlsched.study.reports.page import embedded
-from dlsched.study.reports.page_figures import GOLDEN
 from dlsched.study.reports.page_parts import (
     GREY,
     NOTHING,

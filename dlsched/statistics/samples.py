@@ -139,7 +139,7 @@ def performance_profile(ratios: Sequence[float | None]) -> Steps:
     >>> performance_profile([1.0, 1.5, None, 1.5])
     ((1.0, 1.5), (0.25, 0.75))
     """
-    return _steps(ratios, "ratios", 1.0)
+    return steps(ratios, "ratios", 1.0)
 
 
 def data_profile(costs: Sequence[float | None], sizes: Sequence[int]) -> Steps:
@@ -162,10 +162,11 @@ def data_profile(costs: Sequence[float | None], sizes: Sequence[int]) -> Steps:
     if any(size < 0 for size in sizes) or any(cost is not None and cost < 0 for cost in costs):
         raise ValueError("costs and sizes: found a number below 0, allowed: numbers >= 0")
     pairs = zip(costs, sizes, strict=True)
-    return _steps([None if cost is None else cost / (size + 1) for cost, size in pairs], "costs", 0.0)
+    return steps([None if cost is None else cost / (size + 1) for cost, size in pairs], "costs", 0.0)
 
 
-def _steps(values: Sequence[float | None], name: str, start: float) -> Steps:
+def steps(values: Sequence[float | None], name: str, start: float) -> Steps:
+    """Return the values from ``start`` on, and the share of all that are known and at most each; ValueError: no entry."""
     if not values:
         raise ValueError(f"{name}: found none, allowed: one entry an instance, at least one")
     reached = sorted(max(value, start) for value in values if value is not None)

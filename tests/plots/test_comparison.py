@@ -48,8 +48,10 @@ def test_is_written(points, tmp_path):
     assert path.read_bytes()[:5] == b"\x89PNG\r"
 
 
-def words(figure):
-    return [text.get_text().replace("\N{NO-BREAK SPACE}", " ") for text in figure.legends[0].get_texts()]
+def words(figure, part):
+    """The key of the ratios (part 0), or of the curves (part 1)."""
+    (legend,) = figure.subfigs[part].legends
+    return [text.get_text().replace("\N{NO-BREAK SPACE}", " ") for text in legend.get_texts()]
 
 
 def test_marks_in_the_figure(tmp_path, drawn):
@@ -66,22 +68,22 @@ def test_marks_in_the_figure(tmp_path, drawn):
     marks = [(line.get_xdata()[0], line.get_markerfacecolor() == "white") for line in left.lines]
     assert marks == [(1.0, False), (1.25, True), (1.0, False), (1.5, False), (2.5, True)]
     assert [label.get_text() for label in left.get_yticklabels()] == ["exact", "equal"]
-    assert [text.get_text() for text in left.texts] == ["0 %", "0", "50 %", "1 of 3", "median\ngap", "no\nanswer"]
+    assert [text.get_text() for text in left.texts] == ["", "1 unanswered"]
     assert (left.get_xlabel(), left.get_xscale()) == ("ratio to the optimum", "linear")
     exact, equal = right.lines
     assert list(exact.get_ydata()) == [1.0, 1.0]
-    assert list(equal.get_xdata())[:3] == [1.0, 1.5, 2.0]
+    assert list(equal.get_xdata()) == [1.0, 1.5, 2.0, 2.05]
     assert list(equal.get_ydata()) == [0.0, 1 / 3, 2 / 3, 2 / 3]
     assert right.get_xlim()[0] == 1.0
 
 
 def test_intervals_by_hand(tmp_path, drawn):
-    """Of 1, 2, 2, 3 and 4: from 1 to 4, the middle half from 2 to 3, the median 2; of three answers no quarter is said."""
-    ratios = {"m": (3.0, 1.0, 2.0, 4.0, 2.0), "n": (1.0, 1.5, 2.0)}
+    """Of 1 to 9 the median 5, 5 % to 95 % from 1.4 to 8.6, the middle half from 3 to 7; of three answers the median alone."""
+    ratios = {"m": (9.0, 1.0, 7.0, 2.0, 3.0, 6.0, 4.0, 8.0, 5.0), "n": (1.0, 1.5, 2.0)}
     draw_comparison([point(f"{i}", m, r) for m, row in ratios.items() for i, r in enumerate(row)], tmp_path / "f.png")
     segments = [[end for each in part.get_segments() for end in each[:, 0]] for part in drawn[0].axes[0].collections]
-    assert segments == [[1.0, 4.0], [2.0, 3.0], [2.0, 2.0], [1.0, 2.0], [1.5, 1.5]]
-    assert "median, least to largest" in words(drawn[0])
+    assert segments == [[5.0, 5.0], pytest.approx([1.4, 8.6]), [3.0, 7.0], [1.5, 1.5]]
+    assert words(drawn[0], 0) == ["exact method", "median, middle half", "5 % to 95 %"]
 
 
 def test_methods_are_sorted(tmp_path, drawn):
@@ -116,19 +118,19 @@ def test_equal_curves_are_one(tmp_path, drawn):
     )
     left, right = drawn[0].axes
     assert len(right.lines) == 2
-    assert words(drawn[0])[:2] == ["a = b", "c = d"]
+    assert words(drawn[0], 1) == ["a = b", "c = d"]
     assert [line.get_markeredgecolor() for line in left.lines] == [
         line.get_color() for line in right.lines for _ in "ab"
     ]
 
 
 def test_no_colour_stands_for_two_curves(tmp_path, drawn):
-    """Of nine curves the six best have a hue each, the others are grey, and the key says how many they are."""
+    """Of nine curves the first six have a hue each, the others are grey, and the key says how many they are."""
     draw_comparison([point(method=f"m{m}", ratio=1 + m / 10) for m in range(9)], tmp_path / "figure.png")
     colours = [line.get_color() for line in drawn[0].axes[1].lines]
     assert len(set(colours[:6])) == 6
     assert set(colours[6:]) == {FAINT} and FAINT not in colours[:6]
-    assert words(drawn[0])[5:7] == ["m5", "3 other methods"]
+    assert words(drawn[0], 1)[5:] == ["m5", "3 other methods"]
 
 
 @pytest.mark.parametrize(("suffix", "width_in"), [(".svg", 3.3), (".svg", 7.0), (".pdf", 3.3)])

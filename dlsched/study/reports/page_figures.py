@@ -11,6 +11,7 @@ import numpy as np
 from dlsched.core.status import Sense
 from dlsched.core.verdict import Reference, verdict
 from dlsched.families import FAMILIES
+from dlsched.plots.comparison import GOLDEN, QUARTILES_FROM
 from dlsched.statistics.samples import Steps, performance_profile
 from dlsched.study.reports.content import Trial, chosen
 from dlsched.study.reports.page_parts import (
@@ -35,7 +36,6 @@ from dlsched.study.reports.page_parts import (
 )
 from dlsched.study.rows import Row
 
-GOLDEN = 0.618034  # golden-ratio step: its multiples modulo 1 spread any number of dots evenly over the height of a row
 BAND, DOTS, BAR = 0.34, 0.04, -0.24
 """Layout within a row of height 1: height and middle of the band of dots, and position of the bar."""
 SYMBOLS = {"optimum": "o", "bound": "o", "answer": "+"}
@@ -44,7 +44,6 @@ SAYS = {
     "bound": "A hollow dot rests on a bound: the true ratio is at most what it shows (≤).",
     "answer": "A cross is a ratio to the answer of the plan's reference method, which need not be the best.",
 }
-QUARTILES_FROM = 4  # least number of answers for which the middle half is marked
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 

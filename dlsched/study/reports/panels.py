@@ -13,11 +13,21 @@ import numpy as np
 
 from dlsched.core.gap import MEETING
 from dlsched.core.messages import several
-from dlsched.plots.comparison import axis_from_one, draw_profiles, equal_curves
-from dlsched.plots.figure import DASHES, FAINT, HUES, SEQUENCE, equal_names, ink_on, labels, set_ticks, text_size, ticks
+from dlsched.plots.comparison import (
+    CURVES_HEIGHT_IN,
+    Dot,
+    Style,
+    Values,
+    draw_curves,
+    draw_profile,
+    draw_ratios,
+    ratios_height_in,
+    styles_of,
+)
+from dlsched.plots.figure import FAINT, HUES, SEQUENCE, ink_on, set_ticks, text_size, ticks
 from dlsched.study.figures.summary import Group
 from dlsched.study.reports.content import Trial, trials
-from dlsched.study.reports.page_figures import GAP, GOLDEN, TIME, factors_of_best, of_method, points_of, sizes_of
+from dlsched.study.reports.page_figures import GAP, TIME, factors_of_best, of_method, points_of, sizes_of
 from dlsched.study.reports.page_parts import finite
 from dlsched.study.rows import Row
 
@@ -25,21 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
-
-
-MARKERS = ("o", "s", "D", "^", "v", "P")
-LONGEST = 18  # characters of a method's name, which is half of a narrow column
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """Colour, dashes and mark of a method, which differ in grey, too; the first six have their own."""
-
-    label: str
-    colour: str
-    dash: object
-    marker: str
-    own: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,98 +75,18 @@ def panel_of(group: Group, width_in: float, order: Sequence[str] | None = None) 
     methods = [line.method for line in map(group.line, group.ranking) if line.kind != "bound"]
     if order is None:
         order = sorted(methods, key=lambda method: not group.line(method).exact)
-    shown = labels(order, LONGEST)
-    styles = {
-        method: Style(
-            shown[method],
-            HUES[index] if index < len(HUES) else FAINT,
-            DASHES[index] if index < len(DASHES) else "-",
-            MARKERS[index] if index < len(MARKERS) else ".",
-            index < len(HUES),
-        )
-        for index, method in enumerate(order)
+    return Panel(group, trials(group.rows), methods, styles_of([[method] for method in order]), width_in)
+
+
+def _draw_ratios(figure: "FigureBase", panel: Panel) -> "list[Artist]":
+    """Draw the ratios, and return the key of their marks."""
+    dots = {
+        method: [Dot(ratio, row.at_most) for row in panel.rows(method) if (ratio := finite(row.ratio)) is not None]
+        for method in panel.methods
     }
-    return Panel(group, trials(group.rows), methods, styles, width_in)
-
-
-DOTS = 60  # instances up to which each has a dot
-QUARTILES_FROM = 4  # answers from which the middle half is marked
-BINS = 48  # bars of a density: a column of a paper is some 200 points wide, so that each has four
-
-
-def draw_ratios(figure: "FigureBase", panel: Panel) -> "list[Artist]":
-    """Draw the rows, and return the key of their marks."""
-    axes: Axes = figure.subplots()
-    everything = [ratio for method in panel.methods for ratio in panel.ratios(method)]
-    axis_from_one(axes, max(everything), panel.group.ratio, 0.03)
-    low = min(everything)
-    if low < axes.get_xlim()[0]:
-        axes.set_xlim(left=low)
-    dots = len(panel.trials) <= DOTS
-    hollow = False
-    # A row for each method, best on top: dots or a density, quantiles below them, failures at the right.
-    for y, method in enumerate(panel.methods):
-        rows = [row for row in panel.rows(method) if finite(row.ratio) is not None]
-        ratios, colour = panel.ratios(method), panel.styles[method].colour
-        if dots:
-            hollow |= any(row.at_most for row in rows)
-            for index, row in enumerate(rows):
-                at = y + 0.34 * ((0.5 + index * GOLDEN) % 1 - 0.5) - 0.12
-                face = "white" if row.at_most else colour
-                axes.plot(ratios[index], at, "o", ms=2.6, mfc=face, mec=colour, mew=0.6, zorder=3, clip_on=False)
-        elif ratios:
-            _density(axes, ratios, y, colour)
-        _quantiles(axes, ratios, y, worst=not dots)
-        failed = panel.group.line(method).failed
-        if failed:
-            axes.annotate(
-                f"{failed:,} failed", (1.0, y), (2, 0), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
-                fontsize=panel.size - 1, va="center", ha="left", annotation_clip=False,
-            )  # fmt: skip
-    axes.set_yticks(range(len(panel.methods)), [panel.styles[method].label for method in panel.methods])
-    axes.set_ylim(max(len(panel.methods), 2) - 0.45, -0.55)
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
-    axes.tick_params(axis="y", length=0)
-    return _ratios_key(dots, hollow)
-
-
-def _density(axes: "Axes", ratios: Sequence[float], y: float, colour: str) -> None:
-    """Fill the share of instances by ratio, above the line of quantiles, as the axis has them."""
-    log = axes.get_xscale() == "log"
-    left, right = axes.get_xlim()
-    edges = np.geomspace(left, right, BINS + 1) if log else np.linspace(left, right, BINS + 1)
-    counts, _ = np.histogram(np.clip(ratios, left, right), edges)
-    heights = np.sqrt(counts / counts.max()) * 0.5
-    axes.stairs(y + 0.2 - heights, edges, baseline=y + 0.2, fill=True, fc=colour, ec="none", alpha=0.55, zorder=2)
-
-
-def _quantiles(axes: "Axes", ratios: Sequence[float], y: float, *, worst: bool) -> None:
-    """Below the dots or the density: 5 % to 95 %, the middle half, the median, and where there are no dots the worst."""
-    if len(ratios) < QUARTILES_FROM:
-        return
-    least, low, middle, high, most = np.quantile(ratios, (0.05, 0.25, 0.5, 0.75, 0.95))
-    axes.hlines(y + 0.26, least, most, color="black", lw=0.7, zorder=3)
-    axes.hlines(y + 0.26, low, high, color="black", lw=2.2, zorder=3)
-    axes.vlines(middle, y + 0.1, y + 0.42, color="black", lw=1.1, zorder=4)
-    if worst:
-        axes.plot(max(ratios), y + 0.26, "x", ms=3, mew=0.7, color="black", zorder=4, clip_on=False)
-
-
-def _ratios_key(dots: bool, hollow: bool) -> "list[Artist]":
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    key: list[Artist] = []
-    if dots:
-        key.append(Line2D([], [], marker="o", ls="none", ms=2.6, color="0.3", label="an instance"))
-    else:
-        key.append(Patch(fc="0.6", label="density"))
-        key.append(Line2D([], [], marker="x", ls="none", ms=3, mew=0.7, label="worst", color="black"))
-    if hollow:
-        key.append(Line2D([], [], marker="o", ls="none", ms=2.6, mfc="white", mec="0.3", label="at most (a bound)"))
-    key.append(Line2D([], [], marker="|", ls="-", lw=2.2, ms=6, label="median, middle half", color="black"))
-    return [*key, Line2D([], [], lw=0.7, label="5 % to 95 %", color="black")]
+    failed = {method: panel.group.line(method).failed for method in panel.methods}
+    missing = {method: f"{count:,} failed" if count else "" for method, count in failed.items()}
+    return draw_ratios(figure, dots, panel.styles, panel.group.ratio, missing)
 
 
 LINEAR_TO = 20.0  # gaps in per cent up to which their axis is linear
@@ -185,16 +100,10 @@ def _missing_pairs(panel: Panel) -> str:
     return "" if any(row.objective is not None for row in panel.group.rows) else "there is no answer"
 
 
-def draw_profile(figure: "FigureBase", panel: Panel) -> "list[Artist]":
-    """Draw performance profiles, and return their key; equal ones share a curve."""
+def _draw_profile(figure: "FigureBase", panel: Panel) -> "list[Artist]":
+    """Draw performance profiles, and return their key."""
     factors = factors_of_best(panel.trials, panel.methods, panel.group.family)
-    groups = equal_curves(factors)
-    axes: Axes = figure.subplots()
-    looks = {method: (style.colour, style.dash) for method, style in panel.styles.items()}
-    draw_profiles(axes, factors, groups, wider=0.2, looks=looks)
-    axes.set_title("")
-    axes.set_ylabel("share of instances")
-    return _key(groups, panel)
+    return draw_profile(figure, factors, panel.styles)
 
 
 def draw_gaps(figure: "FigureBase", panel: Panel) -> "list[Artist]":
@@ -209,7 +118,7 @@ def draw_gaps(figure: "FigureBase", panel: Panel) -> "list[Artist]":
         set_ticks(axes.xaxis, marks)
     at_most = any(row.at_most for row in panel.group.rows)
     axes.set_xlabel(f"gap to the {'best known bound or optimum' if at_most else 'optimum'}, %")
-    return _draw(axes, gaps, 0.0, end, panel)
+    return draw_curves(axes, gaps, panel.styles, 0.0, end)
 
 
 def draw_times(figure: "FigureBase", panel: Panel) -> "list[Artist]":
@@ -221,10 +130,7 @@ def draw_times(figure: "FigureBase", panel: Panel) -> "list[Artist]":
     axes.set_xscale("log")
     set_ticks(axes.xaxis, ticks(begin, end))
     axes.set_xlabel("seconds of a cell (log scale)")
-    return _draw(axes, times, begin, end, panel)
-
-
-Values = Mapping[str, Sequence[float | None]]  # by method, one an instance; None where it has none
+    return draw_curves(axes, times, panel.styles, begin, end)
 
 
 def _gaps(panel: Panel) -> Values:
@@ -245,52 +151,6 @@ def _times(panel: Panel) -> Values:
 
 def _known(values: Values) -> list[float]:
     return [value for of in values.values() for value in of if value is not None]
-
-
-def _draw(axes: "Axes", values: Values, begin: float, end: float, panel: Panel) -> "list[Artist]":
-    """Draw a step curve for each group of methods with equal values, the best first."""
-    # What differs by less than is drawn is equal: methods of equal curves share one, and its entry in the key.
-    groups: dict[tuple[float | None, ...], list[str]] = {}
-    for method, of in values.items():
-        groups.setdefault(tuple(None if value is None else float(f"{value:.6g}") for value in of), []).append(method)
-    # Steps up at each value; instances without one keep the curve below 1.
-    for of_group, names in groups.items():
-        known = sorted(value for value in of_group if value is not None)
-        shares = [(rank + 1) / len(of_group) for rank in range(len(known))]
-        style = panel.styles[names[0]]
-        axes.step(
-            [begin, *known, end],
-            [0.0, *shares, shares[-1] if shares else 0.0],
-            where="post",
-            linestyle=style.dash,
-            color=style.colour,
-            lw=1.3 if style.own else 0.7,
-            zorder=3 if style.own else 2,
-        )
-    axes.set_xlim(begin, end)
-    axes.set_ylim(0, 1.03)
-    axes.set_ylabel("share of instances")
-    axes.grid()
-    axes.set_axisbelow(True)
-    return _key(list(groups.values()), panel)
-
-
-def _key(groups: Sequence[Sequence[str]], panel: Panel) -> "list[Artist]":
-    """Explain the curves, those of equal methods together."""
-    from matplotlib.lines import Line2D
-
-    key: list[Artist] = []
-    others = 0
-    for group in groups:
-        style = panel.styles[group[0]]
-        if not style.own:
-            others += len(group)
-            continue
-        name = equal_names([panel.styles[method].label for method in group], int(panel.width_in * 12), 1)
-        key.append(Line2D([], [], color=style.colour, ls=style.dash, lw=1.3, label=name))
-    if others:
-        key.append(Line2D([], [], color=FAINT, lw=0.7, label=several(others, "other method")))
-    return key
 
 
 def draw_growth(figure: "FigureBase", panel: Panel) -> "list[Artist]":
@@ -418,13 +278,17 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "ratios": Kind(
         lambda panel: "" if any(map(panel.ratios, panel.methods)) else "no answer has a ratio",
-        lambda panel: 0.55 + 0.21 * max(len(panel.methods), 2),
-        draw_ratios,
+        lambda panel: ratios_height_in(len(panel.methods)),
+        _draw_ratios,
     ),
-    "profile": Kind(_missing_pairs, lambda panel: 1.7, draw_profile),
-    "gaps": Kind(lambda panel: "" if _known(_gaps(panel)) else "no answer has a gap", lambda panel: 1.7, draw_gaps),
+    "profile": Kind(_missing_pairs, lambda panel: CURVES_HEIGHT_IN, _draw_profile),
+    "gaps": Kind(
+        lambda panel: "" if _known(_gaps(panel)) else "no answer has a gap", lambda panel: CURVES_HEIGHT_IN, draw_gaps
+    ),
     "growth": Kind(lambda panel: sizes_of(panel.trials).missing, lambda panel: 2.7, draw_growth),
-    "time": Kind(lambda panel: "" if _known(_times(panel)) else "no cell has a time", lambda panel: 1.7, draw_times),
+    "time": Kind(
+        lambda panel: "" if _known(_times(panel)) else "no cell has a time", lambda panel: CURVES_HEIGHT_IN, draw_times
+    ),
     "matrix": Kind(_missing_pairs, _height_of_matrix, draw_matrix),
 }
 """The figures by name; ``docs/studies.md`` says what each shows."""

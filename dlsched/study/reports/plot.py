@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from dlsched.core.errors import SolverMissingError, UsageError
 from dlsched.core.files import require_writable
-from dlsched.plots.figure import NARROW_IN, UNDATED, blank, require_width, short, styled, text_size, write_figure
+from dlsched.plots.figure import UNDATED, Part, draw_parts, require_width, styled
 from dlsched.study.figures.summary import Group
 from dlsched.study.reports.panels import KINDS, Kind, Panel, panels_of
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.figure import Figure
 
 
 FORMATS = (*(suffix[1:] for suffix in UNDATED), "pgf")
@@ -61,7 +60,13 @@ def plot(groups: Sequence[Group], what: str, width_in: float, group: str | Seque
         raise UsageError(
             where="group", found=f"{len(drawn)} groups", allowed=f"at most {MOST} in a figure; choose some, as {names}"
         )
-    return _drawn(drawn, kind, width_in)
+    return draw_parts([_part(panel, kind, len(drawn) > 1) for panel in drawn], width_in)
+
+
+def _part(panel: Panel, kind: Kind, several: bool) -> Part:
+    """Return the part that shows a panel; that of files alone in a figure has no title."""
+    title = ", ".join(panel.group.names) if several or panel.group.generated else ""
+    return Part(title, kind.height_in(panel), lambda figure: kind.draw(figure, panel))
 
 
 def _chosen(groups: Sequence[Group], chosen: str | Sequence[str] | None) -> list[Group]:
@@ -81,55 +86,3 @@ def _chosen(groups: Sequence[Group], chosen: str | Sequence[str] | None) -> list
 def _names(group: Group) -> tuple[str, ...]:
     """Return all that a group goes by."""
     return (*group.names, group.objective, ", ".join(group.names), ", ".join(group.names[:2]))
-
-
-def _drawn(panels: Sequence[Panel], kind: Kind, width_in: float) -> "Figure":
-    """Draw the panels below one another, on wide figures in two columns."""
-    columns = 1 if width_in < NARROW_IN or len(panels) == 1 else 2
-    rows = [panels[index : index + columns] for index in range(0, len(panels), columns)]
-    each_in = width_in / columns
-    heights = [max(kind.height_in(panel) + 0.2 for panel in row) for row in rows]
-    with styled(width_in):
-        # keys are measured by a first drawing, so that they stand below the axes instead of eating them
-        keys = [0.0] * len(rows)
-        for _ in range(2):
-            figure = blank(width_in, sum(heights) + sum(keys))
-            parts = figure.subfigures(
-                len(rows), columns, height_ratios=[sum(of) for of in zip(heights, keys, strict=True)], squeeze=False
-            ).flat
-            drawn = [(part, kind.draw(part, panel)) for part, panel in zip(parts, panels, strict=False)]
-            every = {_look(artist): artist for _, key in drawn for artist in key}
-            # one key serves all panels where each name has one look, and each look one name
-            together = len({look[0] for look in every}) == len({look[1:] for look in every}) == len(every)
-            # One key below the last panel where all share it, else one below each.
-            for place, ((part, key), panel) in enumerate(zip(drawn, panels, strict=True)):
-                if len(panels) > 1 or panel.group.generated:
-                    part.axes[0].set_title(short(", ".join(panel.group.names), int(each_in * 15)))
-                row = place // columns
-                if every and together and place == (len(rows) - 1) * columns:
-                    keys[row] = _key(part, list(every.values()), each_in)
-                elif key and not together:
-                    keys[row] = max(keys[row], _key(part, key, each_in))
-    return figure
-
-
-def _look(artist: "Artist") -> tuple[object, ...]:
-    """What tells an entry of a key from another."""
-    colour = getattr(artist, "get_color", getattr(artist, "get_facecolor", str))()
-    return artist.get_label(), str(colour), str(getattr(artist, "get_linestyle", str)())
-
-
-def _key(part: "FigureBase", artists: "Sequence[Artist]", width_in: float) -> float:
-    """Write a key below a panel, in as many columns as fit; return its height in inches."""
-    letters = max(len(str(artist.get_label())) for artist in artists)
-    column_in = (letters * 0.6 + 2.2 + 1.8) * (text_size(width_in) - 0.5) / 72
-    columns = max(1, min(len(artists), int(width_in / column_in)))
-    spacing = {"handlelength": 2.2, "columnspacing": 1.0, "labelspacing": 0.25, "borderpad": 0.1}
-    part.legend(handles=list(artists), loc="outside lower left", ncols=columns, **spacing)
-    return 0.13 * -(-len(artists) // columns) + 0.06
-
-
-def write_plot(figure: "Figure", path: str, width_in: float) -> None:
-    """Write the figure of a study; the path's suffix chooses the format."""
-    with styled(width_in):
-        write_figure(figure, path)
