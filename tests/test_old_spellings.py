@@ -28,6 +28,20 @@ def test_inches_are_width(tmp_path: Path) -> None:
     assert old.get_figwidth() == found.plot(width=3.3).get_figwidth() == pytest.approx(3.3)
 
 
+@pytest.mark.parametrize("old", [("--plot-width", "3.5"), ("--plot-width=3.5",)])
+def test_compare_has_width(old: tuple[str, ...], tmp_path: Path, cli: Callable[..., Ended]) -> None:
+    """One line on standard error names the new option."""
+    pytest.importorskip("matplotlib")
+    dlsched.write(ring_allocation.example(), tmp_path / "a.json")
+    given = ("compare", tmp_path / "a.json", "--methods", "equal", "--plot", tmp_path / "a.svg")
+    said = "dlsched: --plot-width is now --width; the old spelling goes in the next release"
+    ended = cli(*given, *old)
+    assert (ended.code, ended.err.splitlines()[0]) == (0, said)
+    assert 'width="252pt"' in (tmp_path / "a.svg").read_text(encoding="utf-8")  # 3.5 x 72
+    new = cli(*given, "--width", "3.5")
+    assert new.code == 0 and "spelling" not in new.err
+
+
 @pytest.mark.parametrize("command", ["import", "advise"])
 def test_the_file_comes_first(command: str, tmp_path: Path, cli: Callable[..., Ended]) -> None:
     """SOURCE FILE gives what FILE --source SOURCE gives, wherever options stand; a file with a source's name is a file."""

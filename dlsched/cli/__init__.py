@@ -67,6 +67,8 @@ GROUPS = {
 }
 """Commands that are groups of others: these."""
 
+RENAMED = {"compare": {"--plot-width": "--width"}}
+"""New options of commands by old ones, which work for one more release."""
 SOURCE_FIRST = ("import", "advise")
 """Commands that took SOURCE FILE, which works for one more release."""
 
@@ -206,16 +208,23 @@ def _spread(arguments: list[str]) -> list[str]:
 
 
 def _modern(arguments: list[str]) -> list[str]:
-    """Replace the old order of arguments, and say so on standard error."""
+    """Replace old spellings, and say so on standard error."""
     command, *rest = arguments or [""]
+    changes = []
+    for old, new in RENAMED.get(command, {}).items():
+        changed = [each.replace(old, new, 1) if each.partition("=")[0] == old else each for each in rest]
+        if changed != rest:
+            rest = changed
+            changes.append(f"{old} is now {new}")
     if command in SOURCE_FIRST and not any(each.partition("=")[0] == "--source" for each in rest):
         from dlsched.catalogue.sources import SOURCES  # the version is printed without them
 
         place = next((at for at, each in enumerate(rest) if each in SOURCES), None)
         if place is not None:
-            words = f"{command} SOURCE FILE is now {command} FILE --source SOURCE"
-            print(f"dlsched: {words}; the old spelling goes in the next release", file=sys.stderr)
+            changes.append(f"{command} SOURCE FILE is now {command} FILE --source SOURCE")
             rest = [*rest[:place], *rest[place + 1 :], "--source", rest[place]]
+    for words in changes:
+        print(f"dlsched: {words}; the old spelling goes in the next release", file=sys.stderr)
     return [command, *rest] if arguments else []
 
 
