@@ -234,7 +234,8 @@ def draw_parts(parts: Sequence[Part], width_in: float, title: str | None = None)
 def _look(artist: "Artist") -> tuple[object, ...]:
     """What tells an entry of a key from another."""
     colour = getattr(artist, "get_color", getattr(artist, "get_facecolor", str))()
-    return artist.get_label(), str(colour), str(getattr(artist, "get_linestyle", str)())
+    line_and_mark = (str(getattr(artist, name, str)()) for name in ("get_linestyle", "get_marker"))
+    return artist.get_label(), str(colour), *line_and_mark
 
 
 def _key(part: "FigureBase", artists: "Sequence[Artist]", width_in: float, size: float) -> float:
