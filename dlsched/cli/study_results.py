@@ -15,9 +15,8 @@ from dlsched.study.figures.sentence import sentence
 from dlsched.study.figures.summary import summarise
 from dlsched.study.figures.tables import KEYS, NUMBERS, note_of, overview, remarks, table, title
 from dlsched.study.reports.export import FORMATS, require_columns
-from dlsched.study.reports.panels import KINDS
 from dlsched.study.reports.plot import FORMATS as PLOT_FORMATS
-from dlsched.study.reports.plot import require_plot
+from dlsched.study.reports.plot import KINDS, require_plot
 from dlsched.study.rows import Row
 from dlsched.study.study import FORMS, Study, require_form
 

@@ -9,8 +9,7 @@ import pytest
 from dlsched.core.errors import SolverMissingError, UsageError
 from dlsched.plots.figure import write_figure
 from dlsched.study.figures.summary import summarise
-from dlsched.study.reports.panels import KINDS, panel_of, shares
-from dlsched.study.reports.plot import plot, require_plot
+from dlsched.study.reports.plot import KINDS, panel_of, plot, require_plot, shares
 from tests.study.by_hand import rows_of
 from tests.study.reports.synthetic import rows
 
