@@ -42,15 +42,19 @@ def test_every_figure_is_readable_at_the_width_of_a_column(what: str, instances:
         assert axes.get_position().height * height / figure.dpi > 0.7
 
 
-def test_panels_share_a_key() -> None:
+@pytest.mark.parametrize(
+    ("what", "names"),
+    [("profile", ["a", "b", "c"]), ("ratios", ["5 % to 95 %", "an instance", "median, middle half"])],
+)
+def test_panels_share_a_key(what: str, names: list[str]) -> None:
     """Where one has fewer methods, too: every name once, below the last panel."""
     from matplotlib.legend import Legend
 
-    first = rows_of({"a": [1.0, 1.5], "b": [1.2, 1.1], "c": [1.4, 1.9]})
-    second = [replace(row, preset="other") for row in rows_of({"a": [1.0, 1.5], "c": [1.4, 1.9]})]
-    figure = plot(summarise([*first, *second]), "profile", 3.3)
+    first = rows_of({"a": [1.0, 1.5, 1.1, 1.2], "b": [1.2, 1.1, 1.0, 1.0], "c": [1.4, 1.9, 1.3, 1.2]})
+    second = [replace(row, preset="other") for row in first if row.method != "b"]
+    figure = plot(summarise([*first, *second]), what, 3.3)
     (legend,) = figure.findobj(Legend)
-    assert sorted(text.get_text() for text in legend.get_texts()) == ["a", "b", "c"]
+    assert sorted(text.get_text() for text in legend.get_texts()) == names
 
 
 def test_equal_figures_give_equal_files(tmp_path: Path) -> None:
