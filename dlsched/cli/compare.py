@@ -11,7 +11,7 @@ import typer
 from dlsched.cli import completion
 from dlsched.cli.options import AsJson, Threads, names_in
 from dlsched.cli.output import print_json, print_table, progress_line
-from dlsched.comparison.comparison import FIELDS, Comparison, axis_of, data_of, figures_of, labels_of, points_of
+from dlsched.comparison.comparison import FIELDS, Comparison, data_of, figures_of, labels_of
 from dlsched.comparison.rows import Compared, methods_of, owners_of, rows_of, stray_row
 from dlsched.core.display import write_csv
 from dlsched.core.errors import InputError, UsageError
@@ -151,7 +151,8 @@ def draw(rows: Sequence[Compared], instances: Sequence[InstanceFile], path: str,
         )
     if alone and not (len(instances) == 1 and charted):
         named = {instance.name for instance in alone}
-        _draw_gaps([row for row in rows if row.kind != "bound" and row.instance in named], alone, path, width_in)
+        Comparison(tuple(row for row in rows if row.instance in named), tuple(alone)).plot(path, width=width_in)
+        print(f"plot: {Path(path)}", file=sys.stderr)
 
 
 def _targets(names: Sequence[str], path: Path) -> list[Path]:
@@ -165,13 +166,6 @@ def _targets(names: Sequence[str], path: Path) -> list[Path]:
             unique, number = f"{safe}-{number}", number + 1
         chosen.append(unique)
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in chosen]
-
-
-def _draw_gaps(rows: Sequence[Compared], instances: Sequence[InstanceFile], path: str, width_in: float) -> None:
-    from dlsched.plots import draw_comparison
-
-    written = draw_comparison(points_of(rows), path, width=width_in, **axis_of(instances))
-    print(f"plot: {written}", file=sys.stderr)
 
 
 def _draw_answers(rows: Sequence[Compared], instance: InstanceFile, path: Path, width_in: float) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from dlsched.comparison.rows import Compared, methods_of, owners_of, rows_of, stray_row
 from dlsched.core.arguments import renamed, require_seed
 from dlsched.core.display import Table
-from dlsched.core.errors import UsageError
+from dlsched.core.errors import InputError, UsageError
 from dlsched.core.files import path_of, read_json
 from dlsched.core.imports import needing
 from dlsched.core.instance import InstanceFile
@@ -46,12 +46,6 @@ def labels_of(rows: Sequence[Compared]) -> list[str]:
         number = seen[row.instance, row.label]
         labels.append(row.label if number == 1 else f"{row.label} ({number})")
     return labels
-
-
-def axis_of(instances: Sequence[InstanceFile]) -> dict[str, str]:
-    """Return the argument that names the axis of ratios; none where instances have different objectives."""
-    ratios = {family_of(instance).objective_for(instance).ratio() for instance in instances}
-    return {"ratio": ratios.pop()} if len(ratios) == 1 else {}
 
 
 def points_of(rows: Sequence[Compared]) -> "list[Point]":
@@ -240,19 +234,25 @@ class Comparison:
         ------
         UsageError
             There is nothing to draw, or the width or the suffix of the path is none.
+        InputError
+            The file cannot be written.
         SolverMissingError
             Matplotlib is not installed.
         """
-        from dlsched.plots.comparison import comparison_figure
+        from dlsched.plots.comparison import RATIO, comparison_figure
 
+        ratios = {family_of(instance).objective_for(instance).ratio() for instance in self.instances}
+        axis = ratios.pop() if len(ratios) == 1 else RATIO
         rows = [row for row in self.rows if row.kind != "bound"]
         times = Counter(instance.name for instance in self.instances)
         named = [
             row if times[row.instance] < 2 else replace(row, instance=f"{row.instance} [{row.index}]") for row in rows
         ]
         try:
-            target, axis = None if path is None else path_of(path), axis_of(self.instances)
-            return comparison_figure(points_of(named), target, width_in=width, **axis)
+            target = None if path is None else path_of(path)
+            return comparison_figure(points_of(named), target, width_in=width, ratio=axis)
+        except InputError:
+            raise  # the file cannot be written
         except ValueError as error:
             raise UsageError(f"plot: {error}") from None
 

@@ -342,7 +342,7 @@ def test_a_plot_shows_the_foreign_answer_beside_the_own(
 ) -> None:
     """A result file that names the method ``exact`` does not hide our own."""
     drawn: list[Any] = []
-    monkeypatch.setattr("dlsched.plots.draw_comparison", lambda points, path, **_: drawn.extend(points))
+    monkeypatch.setattr("dlsched.plots.comparison.comparison_figure", lambda points, path, **_: drawn.extend(points))
     result = tmp_path / "theirs.json"
     cli("solve", example, "-o", result)
     assert cli("compare", example, "--methods", "exact", "--solutions", result, "--plot", "gaps.svg").code == 0
@@ -494,7 +494,7 @@ def test_answers_of_one_name_are_numbered(tmp_path, monkeypatch):
         Compared("one", "lp", "bound", "feasible", bound=2.0),
     ]
     drawn = []
-    monkeypatch.setattr("dlsched.plots.draw_comparison", lambda points, path, **_: drawn.extend(points) or Path(path))
+    monkeypatch.setattr("dlsched.plots.comparison.comparison_figure", lambda points, path, **_: drawn.extend(points))
     draw(rows, [instance], str(tmp_path / "out.png"))
     assert [(point.method, point.ratio) for point in drawn] == [("mine *", 1.5), ("mine * (2)", 1e100)]
 

@@ -112,6 +112,8 @@ def test_it_is_data(tmp_path: Path) -> None:
     )
     with pytest.raises(dlsched.UsageError, match="plot"):
         found.plot("ratios.txt")
+    with pytest.raises(dlsched.InputError, match="cannot be written"):
+        found.plot(tmp_path / "no folder" / "ratios.pdf")
 
 
 def test_ratios_of_srpt_mapping_are_of_flow_times(tmp_path: Path, cli: Callable[..., Ended]) -> None:
