@@ -40,7 +40,8 @@ def results(instance: Any) -> Iterator[dict[str, Any]]:
         try:
             result = dlsched.solve(instance, method=name, limits=Limits(time_s=30.0, nodes=2000))
         except dlsched.UsageError as refusal:
-            assert "found the objective" in str(refusal)  # it is a method of another
+            # it is a method of another objective, or of slices
+            assert "found the objective" in str(refusal) or "none on a slice of a GPU" in str(refusal)
             continue
         yield json.loads(json.dumps(result.as_data()))
 

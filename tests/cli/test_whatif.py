@@ -188,7 +188,7 @@ def test_files_that_are_not_there(here: Path, cli: Callable[..., Ended]) -> None
 
 def test_the_names_of_sources_are_those_of_the_readers() -> None:
     """They are known before readers are imported."""
-    assert set(QUEUES) == {name for name, source in SOURCES.items() if source.reader is not None}
+    assert set(QUEUES) == {name for name, source in SOURCES.items() if source.reader}
 
 
 def test_jobs_that_run_still_held_gpus(here: Path, cli: Callable[..., Ended]) -> None:
@@ -265,7 +265,7 @@ def test_slices_are_left_out_or_whole_and_both_are_said(here: Path, cli: Callabl
     out = cli(*ASKED, "--gpus", "4,2", "--slices", "leave-out")
     assert out.code == 0, out.err
     assert "audit: Jobs on parts of GPUs (slices), left out, their GPU time counted by their part: 14.\n" in out.err
-    assert "held 50.0 % of its GPU time" in out.err
+    assert "used 50.0 % of its GPU time" in out.err
     page = (here / "page.html").read_text(encoding="utf-8")
     assert (
         "outside the comparison, 14 jobs on parts of GPUs among them, used 50 % of the GPU time of 4 GPUs;" in out.out

@@ -96,11 +96,11 @@ def test_the_catalogue_knows_what_makers_take(family) -> None:
     assert taken <= set(MAKING)
 
 
-@pytest.mark.parametrize("source", [name for name, source in SOURCES.items() if source.reader is not None])
+@pytest.mark.parametrize("source", [name for name, source in SOURCES.items() if source.reader])
 def test_the_catalogue_knows_what_readers_take(source) -> None:
     """States are of all; what becomes of slices is no matter of the reader."""
     entry = SOURCES[source]
-    taken = set(inspect.signature(entry.reader.read).parameters) - {"path", "ended_only"}
+    taken = set(inspect.signature(entry.read).parameters) - {"path", "ended_only"}
     assert taken | {"slices"} == set(entry.reading)
 
 

@@ -88,7 +88,7 @@ def test_pools_have_the_nodes_of_their_partitions(tmp_path: Path) -> None:
     lost = queue.jobs[0]._replace(id="4", partition="old")
     assert list(pools_of(replace(queue, jobs=(*queue.jobs, lost)))) == ["a+debug+old", "h"]
     (whole,) = pools_of(replace(queue, jobs=(*queue.jobs, lost._replace(nodes=("gone",))))).values()
-    assert len(whole.nodes) == 3 and "taken as one pool: 1." in whole.audit[-1]
+    assert len(whole.nodes) == 3 and "the cluster is one pool: 1." in whole.audit[-1]
 
 
 def test_no_job_starts_on_a_node_that_is_drained(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_shards_are_parts_where_the_nodes_say_how_many(tmp_path: Path) -> None:
     nodes = str(written(tmp_path / "nodes", node, C0))
     queue = read_queue("slurm", log, nodes=nodes, slices="whole")
     assert [(job.id, job.gpus, job.share) for job in queue.jobs] == [("0", 1, 0.25), ("1", 2, 0.75), ("3", 1, 1.0)]
-    said = "Jobs on shards of GPUs, as many of which make one as the nodes say: 2 (first in line 2)."
+    said = "Jobs on shards of GPUs, whose number per GPU the nodes state: 2 (first in line 2)."
     assert said in queue.audit
     parted = read_queue("slurm", log, nodes=nodes, slices="parts")
     assert [job.id for job in parted.jobs] == ["0", "3"] and [job.id for job in parted.slices] == ["1"]
