@@ -23,9 +23,8 @@ def same_counts(instance: Counted, most: int, name: str = "count") -> dict[str, 
     counts_by_job = {}
     for index, job in enumerate(instance.jobs):
         counts = instance.counts(index)
-        at_most = (
-            min(most, len(counts)) if isinstance(counts, range) else bisect_right(counts, most)
-        )  # ranges start at 1
+        # how many counts are at most ``most``; ranges start at 1
+        at_most = min(most, len(counts)) if isinstance(counts, range) else bisect_right(counts, most)
         counts_by_job[job.id] = counts[max(0, at_most - 1)]
     return counts_by_job if sum(counts_by_job.values()) <= instance.capacity else None
 

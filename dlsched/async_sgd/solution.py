@@ -23,7 +23,7 @@ class Allocation(Brief):
 
     def as_data(self) -> dict[str, dict[str, int]]:
         """Return the allocation as in result files."""
-        return {"nodes": dict(self.nodes.items())}
+        return {"nodes": dict(self.nodes.items())}  # without ``items`` each value would be looked up
 
 
 def read_solution(data: object, instance: Instance) -> Allocation:

@@ -117,7 +117,7 @@ class Part(Brief, BaseModel):
 
     @classmethod
     def validated(cls, entries: Iterable[object]) -> list[Self]:
-        """Make some from plain data of a file, without sentences on what is wrong (ValueError: something is)."""
+        """Make parts of plain data of a file; ValueError, without a readable message: an entry is invalid."""
         return cast(list[Self], list(map(cls._validator.validate_python, entries)))
 
     def _validate_plain(self, data: dict[str, object], error: ValidationError) -> None:

@@ -145,12 +145,12 @@ class Search(Generic[SolutionT]):
             self.report(source)
 
     def certify(self, certificate: Certificate) -> None:
-        """Record a certificate whose bound is tighter than the one held."""
+        """Record a certificate if its bound is tighter than the best so far."""
         if self.bound is None or self.sense.better(self.bound, certificate.value):
             self.prove(certificate.value, source="certificate", certificate=certificate)
 
     def optimal(self, source: str) -> TerminationStatus:
-        """Record that the solution held is optimal."""
+        """Record that the incumbent is optimal."""
         assert self.objective is not None
         self.prove(self.objective, source=source)
         return TerminationStatus.OPTIMAL

@@ -178,7 +178,7 @@ class TreeSearch:
         return True
 
     def expect(self, objective: Fraction) -> None:
-        """Prove what has to be proven where a point of that objective is known, at hand or not."""
+        """Aim at the proof that a point of that objective needs, whether or not the point itself is known."""
         target = self._target_of(objective)
         self.target = target if self.target is None else min(self.target, target)
 

@@ -1,6 +1,6 @@
 """Recomputation of the rows of an instance: makes the instance again, and checks each row like a result file.
 
-Findings are of the kinds of ``dlsched.results.verification``; ``docs/studies.md`` says what of a row is of which.
+Findings are of the kinds of ``dlsched.results.verification``; ``docs/studies.md`` lists which parts of a row are of which kind.
 """
 
 from collections.abc import Callable, Iterator, Mapping
