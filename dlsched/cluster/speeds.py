@@ -164,7 +164,8 @@ class SpeedTable(Mapping[int, float]):
         if not ((times_s > 0) & (times_s < math.inf)).all():
             raise ValueError("times_s: found one that is not positive and finite, allowed: numbers > 0")
         sums_s = times_s.cumsum(axis=1)[:, -1].tolist()
-        return [cls._of(counts, row.tobytes(), sum_s) for row, sum_s in zip(times_s, sums_s, strict=True)]
+        packed, size = times_s.tobytes(), 8 * len(counts)
+        return [cls._of(counts, packed[size * row : size * (row + 1)], sum_s) for row, sum_s in enumerate(sums_s)]
 
     @classmethod
     def _of(cls, counts: tuple[int, ...], packed: bytes, sum_s: float) -> "SpeedTable":

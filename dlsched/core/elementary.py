@@ -427,6 +427,10 @@ def four_digits(value: FloatsT) -> FloatsT:
         return float(f"{value:.4g}")
     import numpy as np
 
+    if value.size > _BLOCK:
+        flat = value.reshape(-1)
+        blocks = [four_digits(flat[start : start + _BLOCK]) for start in range(0, len(flat), _BLOCK)]
+        return np.concatenate(blocks).reshape(value.shape)
     # m 10^-k with m of four digits; powers of ten up to 10^22 are exact, so that one operation rounds correctly
     plain = np.where((value > 1e-15) & (value < 1e15), value, 1.0)
     k = 3 - np.floor(np.log10(plain)).astype(np.int64)
