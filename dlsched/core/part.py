@@ -116,6 +116,14 @@ class Part(Brief, BaseModel):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # data within data are validated without this function
 
     @classmethod
+    def model_construct(cls, _fields_set: set[str] | None = None, **values: object) -> Self:  # type: ignore[override]
+        """Make a part of valid fields, without a look at them."""
+        made = super().model_construct(_fields_set, **values)
+        # Pydantic before 2.13 leaves it out, and pickle needs it
+        object.__setattr__(made, "__pydantic_private__", None)
+        return made
+
+    @classmethod
     def validated(cls, entries: Iterable[object]) -> list[Self]:
         """Make parts of plain data of a file; ValueError, without a readable message: an entry is invalid."""
         return cast(list[Self], list(map(cls._validator.validate_python, entries)))

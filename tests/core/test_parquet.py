@@ -120,7 +120,7 @@ def changed(name: str, *values: Any) -> list[dict[str, Any]]:
 
 def test_files_of_others_are_read(tmp_path: Path) -> None:
     """Whole numbers, dictionaries of words and large lists are as good as what dlsched writes."""
-    types = pa.schema([("id", pa.dictionary(pa.int8(), pa.large_string())), ("epochs", pa.int32()), TYPES.field(2)])
+    types = pa.schema([("id", pa.dictionary(pa.int8(), pa.string())), ("epochs", pa.int32()), TYPES.field(2)])
     foreign(tmp_path / "x.parquet", changed("epochs", 2, 2, 2), types)
     expected = {**HEAD, "jobs": [row | {"epoch_time_s": dict(row["epoch_time_s"])} for row in ROWS]}  # type: ignore[call-overload]
     (tmp_path / "x.json").write_text(json.dumps(expected), encoding="utf-8")
