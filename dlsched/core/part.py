@@ -119,7 +119,7 @@ class Part(Brief, BaseModel):
     def model_construct(cls, _fields_set: set[str] | None = None, **values: object) -> Self:  # type: ignore[override]
         """Make a part of valid fields, without a look at them."""
         made = super().model_construct(_fields_set, **values)
-        # Pydantic before 2.13 leaves it out, and pickle needs it
+        # before 2.13 Pydantic does not set this, and such a part cannot be pickled
         object.__setattr__(made, "__pydantic_private__", None)
         return made
 

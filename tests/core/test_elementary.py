@@ -126,7 +126,9 @@ def test_four_digits_of_arrays_are_those_of_text() -> None:
     digits = generator.integers(1000, 10001, 3000) + generator.choice([0.0, 0.25, 0.5, 0.5 + 1e-12, 0.5 - 1e-13], 3000)
     values = digits * 10.0 ** generator.integers(-21, 21, 3000)
     every = np.concatenate([values, np.nextafter(values, 0), np.nextafter(values, np.inf), -values[:9], [0.0, np.inf]])
-    assert four_digits(every).tolist() == [float(f"{each:.4g}") for each in every.tolist()]
+    expected = [float(f"{each:.4g}") for each in every.tolist()]
+    assert four_digits(every).tolist() == expected
+    assert four_digits(np.stack([every, every])).tolist() == [expected] * 2
 
 
 @pytest.mark.parametrize("number", [2, 4, 5, 1000, 3 * 2**30, 2**32 - 2])
