@@ -18,8 +18,7 @@ from dlsched.core.limits import Tick, no_tick
 
 def same_counts(instance: Counted, most: int, name: str = "count") -> dict[str, int] | None:
     """Every job's largest allowed count <= ``most``, else its smallest; None: they do not fit. UsageError: ``most`` < 1."""
-    if most < 1:
-        raise UsageError(where=name, found=most, allowed="an integer >= 1")
+    require_count(most, name)
     counts_by_job = {}
     for index, job in enumerate(instance.jobs):
         counts = instance.counts(index)
@@ -27,6 +26,12 @@ def same_counts(instance: Counted, most: int, name: str = "count") -> dict[str, 
         at_most = min(most, len(counts)) if isinstance(counts, range) else bisect_right(counts, most)
         counts_by_job[job.id] = counts[max(0, at_most - 1)]
     return counts_by_job if sum(counts_by_job.values()) <= instance.capacity else None
+
+
+def require_count(most: int, name: str) -> None:
+    """Refuse a count below 1 (UsageError)."""
+    if most < 1:
+        raise UsageError(where=name, found=most, allowed="an integer >= 1")
 
 
 def equal_share(instance: Counted) -> int:

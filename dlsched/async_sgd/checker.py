@@ -6,6 +6,9 @@ The rules are ``capacity`` and ``choice`` of ``allocation.counts``, in nodes.
 """
 
 import math
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -18,6 +21,8 @@ from dlsched.core.limits import Tick, no_tick
 from dlsched.core.result import Violation
 from dlsched.queueing.network import network_of
 from dlsched.queueing.throughput import throughput_of
+
+ArrayT = TypeVar("ArrayT", bound=IntArray | FloatArray | None)
 
 _MANY = 32  # jobs that are faster together than one by one
 _SOON = 64  # nodes up to which they go together
@@ -38,15 +43,28 @@ def objective(instance: Instance, allocation: Allocation) -> float:
 
     UsageError: a job has no count, one that it does not allow, or more nodes than there are: then there is no time.
     """
-    nodes = _plain(instance, allocation)
-    if nodes is None:
+    if _plain(instance, allocation) is None:
         require_choices(instance, allocation.nodes, "nodes")
-        nodes = np.array([allocation.nodes[job.id] for job in instance.jobs], dtype=np.int64)
-    if nodes.max() > instance.nodes:  # counts up to 2**53 are allowed, whose times nobody needs
+    if _nodes(instance, allocation).max() > instance.nodes:  # counts up to 2**53 are allowed, whose times nobody needs
         raise UsageError(f"no objective: a job has more nodes than the {instance.nodes} there are")
-    return math.fsum((instance.batches / _rates(instance, nodes)).tolist())
+    return math.fsum((instance.batches / _rates(instance, allocation)).tolist())
 
 
+def _remembered(compute: Callable[[Instance, Allocation], ArrayT]) -> Callable[[Instance, Allocation], ArrayT]:
+    """Compute an array of an allocation, which is immutable, once as long as no other is looked at."""
+
+    @wraps(compute)
+    def call(instance: Instance, allocation: Allocation) -> ArrayT:
+        nodes, found = instance.judged.get(compute.__name__, (None, None))
+        if nodes is not allocation.nodes:
+            found = compute(instance, allocation)
+            instance.judged[compute.__name__] = allocation.nodes, found
+        return cast(ArrayT, found)
+
+    return call
+
+
+@_remembered
 def _plain(instance: Instance, allocation: Allocation) -> IntArray | None:
     """The counts of all jobs, in their order, where all are there and allowed; None: this needs a closer look."""
     if tuple(allocation.nodes) != tuple(instance.index) or set(map(type, allocation.nodes.values())) != {int}:
@@ -58,11 +76,19 @@ def _plain(instance: Instance, allocation: Allocation) -> IntArray | None:
     return nodes if ((nodes >= 1) & (nodes <= instance.most_nodes)).all() else None
 
 
-def _rates(instance: Instance, nodes: IntArray) -> FloatArray:
+def _nodes(instance: Instance, allocation: Allocation) -> IntArray:
+    """The counts of all jobs, in their order, where all are there."""
+    nodes = _plain(instance, allocation)
+    return np.array([allocation.nodes[job.id] for job in instance.jobs], dtype=np.int64) if nodes is None else nodes
+
+
+@_remembered
+def _rates(instance: Instance, allocation: Allocation) -> FloatArray:
     """Mini-batches a second of every job on its count of nodes, shape (J,); the same figures as ``batches_per_s``.
 
     The recursion of ``queueing.throughput`` for many jobs at once, node by node; those on more than ``_SOON`` go one by one.
     """
+    nodes = _nodes(instance, allocation)
     if len(nodes) < _MANY:
         return np.array([batches_per_s(job, count) for job, count in zip(instance.jobs, nodes.tolist(), strict=True)])
     compute_s, moved, bandwidth, update_s, shards = map(
@@ -100,11 +126,11 @@ def job_time_s(job: Job, nodes: int) -> float:
 
 def figures(instance: Instance, allocation: Allocation) -> dict[str, float]:
     """Nodes that work, and the examples a second of all jobs together."""
-    nodes = _plain(instance, allocation)
-    if nodes is None:
-        nodes = np.array([allocation.nodes[job.id] for job in instance.jobs], dtype=np.int64)
-    examples_per_s = instance.column("batch_examples") * _rates(instance, nodes)
-    return {"nodes": float(sum(nodes.tolist())), "examples_per_s": math.fsum(examples_per_s.tolist())}
+    examples_per_s = instance.column("batch_examples") * _rates(instance, allocation)
+    return {
+        "nodes": float(sum(_nodes(instance, allocation).tolist())),
+        "examples_per_s": math.fsum(examples_per_s.tolist()),
+    }
 
 
 def check(instance: Instance, allocation: Allocation) -> list[Violation]:

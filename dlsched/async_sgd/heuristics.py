@@ -5,11 +5,12 @@ Ties go to the job that stands first. ``tick`` is called now and then; it may ra
 """
 
 from collections.abc import Mapping
+from operator import index
 
 import numpy as np
 
 from dlsched.allocation.counts import ids
-from dlsched.allocation.heuristics import equal_share, increase_greedily, same_counts
+from dlsched.allocation.heuristics import equal_share, increase_greedily, require_count
 from dlsched.async_sgd.checker import batches_per_s, infeasible
 from dlsched.async_sgd.costs import Step, cost_table, levels
 from dlsched.async_sgd.instance import Instance
@@ -18,6 +19,7 @@ from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.family import Guarantee
 from dlsched.core.limits import Tick, no_tick
+from dlsched.core.ranges import LARGEST_COUNT
 
 _SOON = 64  # nodes of a job whose throughput is computed at once
 _AT_ONCE = 2**20  # steps of the recursion, of all jobs together
@@ -107,8 +109,9 @@ def fixed(instance: Instance, *, nodes_per_job: int = 8, tick: Tick = no_tick) -
 
     Guarantee: none. Cost: O(J). UsageError: ``nodes_per_job`` < 1.
     """
-    counts = same_counts(instance, nodes_per_job, "nodes_per_job")
-    return None if counts is None else timed(instance, counts, tick)
+    require_count(nodes_per_job, "nodes_per_job")
+    nodes = np.minimum(instance.most_nodes, min(index(nodes_per_job), LARGEST_COUNT))
+    return _allocated(instance, nodes, tick) if sum(nodes.tolist()) <= instance.nodes else None
 
 
 def equal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
@@ -126,7 +129,7 @@ def timed(instance: Instance, counts: Mapping[str, int], tick: Tick) -> Allocati
     """The allocation; its throughputs, which the checker needs, are computed here where a limit can stop that."""
     if tick is not no_tick:
         tick()
-        for job in instance.jobs:
+        for job in instance.jobs if max(counts.values()) > _SOON else ():
             if counts[job.id] > _SOON:
                 tick()
                 batches_per_s(job, min(counts[job.id], instance.nodes), tick=tick)

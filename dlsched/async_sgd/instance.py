@@ -219,8 +219,8 @@ class Instance(InstanceFile):
         """Largest allowed count of every job; shape (J,)."""
         import numpy as np
 
-        counts = (job.max_nodes or self.nodes for job in self.jobs)
-        return np.fromiter(counts, dtype=np.int64, count=len(self.jobs))
+        counts = [most or self.nodes for most in map(itemgetter("max_nodes"), map(vars, self.jobs))]
+        return np.array(counts, dtype=np.int64)
 
     @cached_property
     def most_fitting(self) -> "IntArray":
@@ -228,11 +228,16 @@ class Instance(InstanceFile):
         return self.most_nodes.clip(max=max(1, self.nodes - len(self.jobs) + 1))
 
     @cached_property
+    def judged(self) -> "dict[str, tuple[object, IntArray | FloatArray | None]]":
+        """What the checker computed of the nodes of the latest allocation, and these nodes."""
+        return {}
+
+    @cached_property
     def half_duplex(self) -> "BoolArray":
         """Whether every job's links carry one direction at a time; shape (J,)."""
         import numpy as np
 
-        return np.array([job.duplex == "half" for job in self.jobs])
+        return np.array([duplex == "half" for duplex in map(itemgetter("duplex"), map(vars, self.jobs))])
 
     @cached_property
     def networks(self) -> "Networks":

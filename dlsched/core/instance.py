@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Annotated, Any, ClassVar, Protocol, Required, Self, TypedDict, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
@@ -342,14 +343,16 @@ class InstanceFile(Part):
         copied = BaseModel.__copy__(self)
         copied.__dict__.update(known=None, source=None)
         count, capacity = self.default_count
-        if count:
-            copied.__dict__["jobs"] = tuple(_without(job, count, getattr(self, capacity)) for job in vars(self)["jobs"])
+        jobs = vars(self)["jobs"] if count else ()
+        if count and (most := getattr(self, capacity)) in map(itemgetter(count), map(vars, jobs)):
+            copied.__dict__["jobs"] = tuple(_without(job, count, most) for job in jobs)
         return copied
 
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of every job by its id."""
-        return {vars(job)["id"]: index for index, job in enumerate(vars(self)["jobs"])}
+        jobs = vars(self)["jobs"]
+        return dict(zip(map(itemgetter("id"), map(vars, jobs)), range(len(jobs)), strict=True))
 
     @cached_property
     def sha256(self) -> str:
