@@ -23,10 +23,7 @@ from dlsched.elastic_stream.simulation.present_jobs import (
     Queued,
 )
 
-# in ``state``: idle units; whether all keys in ``running`` are of now; how many first are not
-_FREE, _KNOWN, _FAR = range(3)
-_NEAR, _PART = 32, 16  # running jobs whose keys are updated at every event: at least so many, and one in so many
-_SLACK = 1 + 1e-12  # rounding of keys
+_FREE, _KNOWN = range(2)  # in ``state``: idle units; whether all keys in ``running`` are of now
 _MOMENTS, _PERIODS = 256, 512  # between two yields, at most; more periods would leave the cache
 _MOVES = 4  # for each entry, before a list is sorted from scratch
 
@@ -58,20 +55,19 @@ def job_key(run: Queued, order: int, now: float, stopped: bool) -> float:
     return (pause + (left_of(run, now) + run.hidden) * run.time) / run.weight
 
 
-def _sort_again(jobs: Sequence[Queued], order: int, running: list[Entry], state: list[int], now: float) -> None:
-    """Update the keys of the running jobs, without the first ``state[_FAR]``, to now, and sort them."""
-    first = state[_FAR]
-    for index in range(first, len(running)):
+def sort_again(jobs: Sequence[Queued], order: int, running: list[Entry], now: float) -> None:
+    """Update the keys of running jobs to now, and sort them."""
+    for index in range(len(running)):
         job = running[index][1]
         key = job_key(jobs[job], order, now, False)
         jobs[job].place = key
         running[index] = (key, job)
     # Few jobs have passed another since the last event: they are inserted, unless that takes many moves.
     moves = _MOVES * len(running)
-    for index in range(first + 1, len(running)):
+    for index in range(1, len(running)):
         entry = running[index]
         place = index
-        while place > first and entry < running[place - 1]:
+        while place and entry < running[place - 1]:
             running[place] = running[place - 1]
             place -= 1
         running[place] = entry
@@ -81,17 +77,6 @@ def _sort_again(jobs: Sequence[Queued], order: int, running: list[Entry], state:
             return
 
 
-def _is_known(
-    jobs: Sequence[Queued], order: int, running: list[Entry], state: list[int], index: int, most: float, now: float
-) -> bool:
-    """Whether no running job before ``index`` can be behind the one there now; if not, all get the keys they have now."""
-    if index >= state[_FAR] and (not state[_FAR] or running[index][0] > most):
-        return True
-    state[_FAR] = 0
-    _sort_again(jobs, order, running, state, now)
-    return False
-
-
 def _fits(
     jobs: Sequence[Queued],
     order: int,
@@ -99,7 +84,6 @@ def _fits(
     state: list[int],
     entry: Entry,
     shift: float,
-    most: float,
     now: float,
 ) -> bool:
     """Whether a waiting job fits into the units that the running jobs before it leave free."""
@@ -111,18 +95,13 @@ def _fits(
     while index:
         index -= 1
         behind = running[index]
-        if behind < limit and (not state[_FAR] or limit[0] > most):
-            return False
-        if not _is_known(jobs, order, running, state, index, most, now):
-            index, free = len(running), state[_FREE]
-            continue
         if behind < limit:
             return False
         free += jobs[behind[1]].size
         if free >= size:
             if order != FALLING_APART or state[_KNOWN]:
                 return True
-            _sort_again(jobs, order, running, state, now)
+            sort_again(jobs, order, running, now)
             state[_KNOWN] = 1
             index, free = len(running), state[_FREE]
     return False
@@ -137,7 +116,7 @@ def _turn(jobs: Sequence[Queued], changes: list[int], event: int, job: int, runs
     run.runs = runs
 
 
-def _wait(jobs: Sequence[Queued], waiting: list[list[Entry]], filled: list[int], entry: Entry) -> None:
+def wait(jobs: Sequence[Queued], waiting: list[list[Entry]], filled: list[int], entry: Entry) -> None:
     """Let a job wait, in the heap of its size."""
     kind = jobs[entry[1]].kind
     queue = waiting[kind]
@@ -158,7 +137,6 @@ def _admit(
     event: int,
     entry: Entry,
     shift: float,
-    most: float,
     now: float,
 ) -> int:
     """Run a job that fits; stop jobs behind it that no longer fit; return their units minus its own."""
@@ -166,8 +144,6 @@ def _admit(
     size = jobs[job].size
     key = entry[0] + shift
     jobs[job].place = key
-    if state[_FAR] and (key, job) < running[state[_FAR] - 1]:
-        state[_FAR] += 1
     insort(running, (key, job))
     _turn(jobs, changes, event, job, 1)
     state[_FREE] -= size
@@ -178,9 +154,6 @@ def _admit(
     index, left = len(running), before
     while left < 0:
         index -= 1
-        if not _is_known(jobs, order, running, state, index, most, now):
-            index, left = len(running), before
-            continue
         left += jobs[running[index][1]].size
     stay = index
     for place in range(index, len(running)):
@@ -192,8 +165,8 @@ def _admit(
             stay += 1
         else:
             _turn(jobs, changes, event, job, 0)
-            if order in (STATIC, ATTAINED):  # its key as one that waits is no other
-                _wait(jobs, waiting, filled, behind)
+            if order == STATIC:  # its key as one that waits is no other
+                wait(jobs, waiting, filled, behind)
             else:
                 stopped.append((behind[0] - shift, job))
     del running[stay:]
@@ -213,7 +186,6 @@ def _fill(
     event: int,
     gain: int,
     shift: float,
-    most: float,
     now: float,
 ) -> None:
     """Admit the first waiting job that fits, again and again, while units are left of the freed ``gain``.
@@ -224,20 +196,20 @@ def _fill(
     while gain > 0:
         last_best, best, among = best, (0.0, -1), -1
         free = state[_FREE]
-        last = max(most, running[-1][0]) if len(running) else 0.0
+        last = running[-1][0] if len(running) else 0.0
         for kind in filled:
             head = waiting[kind][0]
             if head < last_best or (best[1] >= 0 and head > best):
                 continue
             if jobs[head[1]].size <= free or (
-                head[0] + shift <= last and _fits(jobs, order, running, state, head, shift, most, now)
+                head[0] + shift <= last and _fits(jobs, order, running, state, head, shift, now)
             ):
                 best = head
         for index, entry in enumerate(stopped):
             if (
                 entry > last_best
                 and (best[1] < 0 or entry < best)
-                and _fits(jobs, order, running, state, entry, shift, most, now)
+                and _fits(jobs, order, running, state, entry, shift, now)
             ):
                 best, among = entry, index
         if best[1] < 0:
@@ -250,7 +222,7 @@ def _fill(
             heappop(queue)
             if not len(queue):
                 filled.remove(kind)
-        gain += _admit(jobs, order, running, waiting, filled, state, stopped, changes, event, best, shift, most, now)
+        gain += _admit(jobs, order, running, waiting, filled, state, stopped, changes, event, best, shift, now)
 
 
 def stop(run: Queued, now: float) -> bool:
@@ -274,8 +246,7 @@ def serve(
     """Serve all jobs, which arrive in the order ``arriving``; each round of the loop is one event.
 
     Between events ``state[_FREE]`` plus the sizes of jobs in ``running``, sorted by stored keys, is ``units``; other jobs
-    present are in the heap ``waiting`` of their size; ``filled`` lists the heaps in use. If keys grow, the stored ones of the
-    first ``state[_FAR]`` running jobs are of before: at most ``known`` at ``known_s``, and so at most ``most`` now. Yields,
+    present are in the heap ``waiting`` of their size; ``filled`` lists the heaps in use. Yields,
     every ``_MOMENTS`` events or ``_PERIODS`` periods and at the end: ended periods, time, numbers of jobs arrived and
     present, and of periods in a row that ended in their pause, more than ``BARREN`` if no job makes progress.
     """
@@ -284,21 +255,13 @@ def serve(
     running, stopped = [(0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
     waiting = [[(0.0, 0) for _ in range(0)] for _ in range(kinds)]
     filled, changes, gone = [0 for _ in range(0)], [0 for _ in range(0)], [0 for _ in range(0)]
-    state = [units, 0, 0]
+    state = [units, 0]
     zero, now, shift = jobs[arriving[0]].arrival, 0.0, 0.0
-    known = known_s = fastest = 0.0
-    most = -math.inf
-    if order == ATTAINED:
-        for job in arriving:
-            fastest = max(fastest, jobs[job].size / jobs[job].weight)
     came = present = barren = stale = stamps = event = 0
     while came < len(arriving) or present:
         while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were stopped
             heappop(ends)
             stale -= 1
-        if order == ATTAINED and not state[_FAR]:
-            state[_FAR] = max(0, len(running) - max(_NEAR, len(running) // _PART))
-            known, known_s = running[state[_FAR] - 1][0] if state[_FAR] else -math.inf, now
         end = ends[0][0] if len(ends) else math.inf
         arrival = jobs[arriving[came]].arrival if came < len(arriving) else math.inf
         now = min(end, arrival)
@@ -321,17 +284,12 @@ def serve(
         state[_KNOWN] = 0
         for job in gone:  # take ended jobs out of the queue, and free their units
             place = bisect_left(running, (jobs[job].place, job))
-            state[_FAR] -= place < state[_FAR]
             del running[place]
             gain += jobs[job].size
         present -= len(gone)
         gone.clear()
         state[_FREE] += gain
-        if order == ATTAINED:  # running keys grow, so waiting jobs may overtake though no unit was freed
-            most = (known + fastest * (now - known_s)) * _SLACK
-            _sort_again(jobs, order, running, state, now)
-            gain = units
-        _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, most, now)
+        _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, now)
         for index in range(first, came):  # arriving jobs, one after another, run or wait
             job = arriving[index]
             if jobs[job].work == 0.0:
@@ -339,17 +297,14 @@ def serve(
             present += 1
             entry = (job_key(jobs[job], order, now, False), job)
             if state[_FREE] < jobs[job].size and (
-                entry[0] + shift > max(most, running[-1][0])
-                or not _fits(jobs, order, running, state, entry, shift, most, now)
+                entry[0] + shift > running[-1][0] or not _fits(jobs, order, running, state, entry, shift, now)
             ):
-                _wait(jobs, waiting, filled, entry)
+                wait(jobs, waiting, filled, entry)
             else:
-                gain = _admit(
-                    jobs, order, running, waiting, filled, state, stopped, changes, event, entry, shift, most, now
-                )
-                _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, most, now)
+                gain = _admit(jobs, order, running, waiting, filled, state, stopped, changes, event, entry, shift, now)
+                _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, now)
         for entry in stopped:  # jobs stopped in this event wait from now on, with the key of a stopped job
-            _wait(jobs, waiting, filled, (job_key(jobs[entry[1]], order, now, True), entry[1]))
+            wait(jobs, waiting, filled, (job_key(jobs[entry[1]], order, now, True), entry[1]))
         stopped.clear()
         for job in changes:  # end the period of each job that changed, and begin a new one if it runs
             run = jobs[job]
@@ -384,4 +339,4 @@ def serve(
 
 
 PERIODS = (left_of, job_key, stop, start, left_after, end_after)
-PARTS = (*PERIODS, _sort_again, _is_known, _fits, _turn, _admit, _wait, _fill)
+PARTS = (*PERIODS, sort_again, _fits, _turn, _admit, wait, _fill)

@@ -15,8 +15,16 @@ from dlsched.core.errors import PolicyError
 from dlsched.core.imports import compiled
 from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.simulation import gain_loop
-from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING, FALLING_APART, STATIC, PresentJob, Queued
+from dlsched.elastic_stream.simulation import gain_loop, turns_loop
+from dlsched.elastic_stream.simulation.present_jobs import (
+    ATTAINED,
+    BARREN,
+    FALLING,
+    FALLING_APART,
+    STATIC,
+    PresentJob,
+    Queued,
+)
 from dlsched.elastic_stream.simulation.queue_loop import PARTS, Ended, serve
 from dlsched.elastic_stream.simulation.view import Policy, View
 
@@ -92,6 +100,8 @@ class QueueStream:
         parts: tuple[Callable[..., object], ...] = PARTS
         if self._rule.counts is not None:
             plain, parts = gain_loop.divide, gain_loop.PARTS
+        elif order == ATTAINED:
+            plain, parts = turns_loop.take_turns, turns_loop.PARTS
         columns, last = columns_of(self._instance, self._rule)
         loop = compiled(plain, *parts) if len(jobs) >= COMPILED_FROM else None
         if loop is None:
