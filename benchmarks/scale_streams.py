@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from growth import Point, shown, slope
 
 from dlsched import elastic_stream
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.limits import Limits
 from dlsched.elastic_stream import Policy
 from dlsched.elastic_stream.heuristics import SIZINGS
@@ -40,8 +41,12 @@ def served_s(instance: elastic_stream.Instance, name: str) -> tuple[float, float
         nonlocal latest
         latest = job
 
+    def keep_many(jobs: IntArray, *columns: IntArray | FloatArray) -> None:
+        nonlocal latest
+        latest = max(latest, int(jobs.max(initial=0)))
+
     try:
-        elastic_stream.run(instance, policy(name), keep, tick=tick)
+        elastic_stream.run(instance, policy(name), keep, keep_many=keep_many, tick=tick)
     except TimeoutError:
         return time.process_time() - begin, latest / len(instance.jobs)
     return time.process_time() - begin, 1.0

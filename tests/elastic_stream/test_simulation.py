@@ -197,6 +197,17 @@ def test_the_loop_gives_the_stream_of_the_simulator(order, size, fast, monkeypat
         assert made(instance, Queue(order, SIZES[size])) == made(instance, Asked(order, SIZES[size]))
 
 
+@pytest.mark.parametrize("order", ["fifo", "las"])
+def test_periods_come_in_blocks_too(order):
+    """Columns of many periods are the periods that ``keep`` gets one by one."""
+    for instance in STREAMS:
+        blocks = []
+        events = run(instance, Queue(order, Fixed()), None, keep_many=lambda *block, found=blocks: found.append(block))
+        periods = [period for block in blocks for period in zip(*(column.tolist() for column in block), strict=True)]
+        expected = made(instance, Asked(order, Fixed()))
+        assert (events, sorted(periods, key=lambda period: (period[2], period[0]))) == expected
+
+
 def test_restarts_for_ever_are_named_alike(monkeypatch):
     """At the first period that ends in its pause, instead of the ten thousandth, if no other job comes on."""
     for module in (queue_stream, queue_loop, simulator):

@@ -20,7 +20,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 
 from dlsched.core.gap import ROUNDING
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING_APART, FEW, IDLE, Queued
-from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Ended, job_key, left_of, start, stop
+from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, block, job_key, left_of, start, stop
 
 _SETTLED_FROM, _SPAN = 32, 32  # jobs present from which some may be far; for each event until the next pass
 _BAND = 1.006  # drift of the last gain at first
@@ -155,7 +155,7 @@ def _comes_on(jobs: Sequence[Queued], here: list[int], now: float) -> bool:
 
 def divide(
     jobs: Sequence[Queued], arriving: Sequence[int], order: int, units: int, pairs: Pairs
-) -> Iterator[tuple[list[Ended], float, int, int, int]]:
+) -> Iterator[tuple[Block, float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``; yields what ``queue_loop.serve`` does.
 
     ``least``: smallest counts of all jobs present, in all. ``here`` and ``near`` may still hold jobs that are gone,
@@ -273,9 +273,9 @@ def divide(
         if state[_BARREN] > BARREN and _comes_on(jobs, here, now):
             state[_BARREN] = 0
         if state[_BARREN] > BARREN or event % _MOMENTS == 0:
-            yield ended, now, came, present, state[_BARREN]
+            yield block(ended), now, came, present, state[_BARREN]
             ended.clear()
-    yield ended, now, came, present, state[_BARREN]
+    yield block(ended), now, came, present, state[_BARREN]
 
 
 PARTS = (*PERIODS, _pause, _gain, _key, _climb, _look_ahead, _admitted, _comes_on)

@@ -10,6 +10,9 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
+import numpy as np
+
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.gap import ROUNDING
 from dlsched.core.ticks import end_after, left_after
 from dlsched.elastic_stream.simulation.present_jobs import (
@@ -27,7 +30,8 @@ _FREE, _KNOWN = range(2)  # in ``state``: idle units; whether all keys in ``runn
 _MOMENTS, _PERIODS = 256, 512  # between two yields, at most; more periods would leave the cache
 _MOVES = 4  # for each entry, before a list is sorted from scratch
 
-Ended = tuple[int, float, float, int]  # a period: position of the job, start, end, units
+Block = tuple[IntArray, FloatArray, FloatArray, IntArray]
+"""Columns of periods: positions of jobs, starts and ends in seconds, units."""
 Entry = tuple[float, int]  # key and position of a job
 
 
@@ -240,9 +244,15 @@ def start(run: Queued, now: float) -> float:
     return end_after(now, run.pause + run.left * run.time)
 
 
+def block(ended: Sequence[tuple[int, float, float, int]]) -> Block:
+    """Columns of ended periods, which Numba hands over much faster than a list."""
+    starts_s, ends_s = np.array([period[1] for period in ended]), np.array([period[2] for period in ended])
+    return np.array([period[0] for period in ended]), starts_s, ends_s, np.array([period[3] for period in ended])
+
+
 def serve(
     jobs: Sequence[Queued], arriving: Sequence[int], order: int, units: int, kinds: int
-) -> Iterator[tuple[list[Ended], float, int, int, int]]:
+) -> Iterator[tuple[Block, float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``; each round of the loop is one event.
 
     Between events ``state[_FREE]`` plus the sizes of jobs in ``running``, sorted by stored keys, is ``units``; other jobs
@@ -331,12 +341,12 @@ def serve(
                 if (now - jobs[job].since) * (1 - IDLE) > jobs[job].pause:
                     barren = 0  # this job makes progress
             if barren:
-                yield ended, now, came, present, barren
+                yield block(ended), now, came, present, barren
         if event % _MOMENTS == 0 or len(ended) >= _PERIODS:
-            yield ended, now, came, present, barren
+            yield block(ended), now, came, present, barren
             ended.clear()
-    yield ended, now, came, present, barren
+    yield block(ended), now, came, present, barren
 
 
-PERIODS = (left_of, job_key, stop, start, left_after, end_after)
+PERIODS = (left_of, job_key, stop, start, left_after, end_after, block)
 PARTS = (*PERIODS, sort_again, _fits, _turn, _admit, wait, _fill)

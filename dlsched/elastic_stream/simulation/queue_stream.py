@@ -5,12 +5,12 @@ For streams without ticks whose policy is asked at arrivals and ends only. They 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
-from itertools import starmap
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import PolicyError
 from dlsched.core.imports import compiled
 from dlsched.core.limits import Tick, no_tick
@@ -25,7 +25,7 @@ from dlsched.elastic_stream.simulation.present_jobs import (
     PresentJob,
     Queued,
 )
-from dlsched.elastic_stream.simulation.queue_loop import PARTS, Ended, serve
+from dlsched.elastic_stream.simulation.queue_loop import PARTS, Block, serve
 from dlsched.elastic_stream.simulation.view import Policy, View
 
 
@@ -50,6 +50,8 @@ def restarts_for_ever(policy: object, now_s: float, periods: int) -> PolicyError
 
 Keep = Callable[[int, float, float, int], None]
 """Function called with every period that ends: position of the job, start and end in seconds, units."""
+KeepMany = Callable[[IntArray, FloatArray, FloatArray, IntArray], None]
+"""Function called with many periods that ended: the same, each as an array."""
 
 COMPILED_FROM = 50_000
 """Number of jobs from which Numba is used if installed; serving fewer takes less time than importing it."""
@@ -77,8 +79,8 @@ class Rule(NamedTuple):
 class QueueStream:
     """The simulation of a stream whose policy has such a rule, with the interface that ``simulator.run`` uses."""
 
-    def __init__(self, instance: Instance, policy: Policy, rule: Rule, keep: Keep, tick: Tick) -> None:
-        self._instance, self._policy, self._rule, self._keep, self._tick = instance, policy, rule, keep, tick
+    def __init__(self, instance: Instance, policy: Policy, rule: Rule, keep_many: KeepMany, tick: Tick) -> None:
+        self._instance, self._policy, self._rule, self._keep_many, self._tick = instance, policy, rule, keep_many, tick
         self._passed_s, self._came, self._present = 0.0, 0, 0
         self.events = 0
 
@@ -89,14 +91,14 @@ class QueueStream:
 
     def play(self, step: Callable[[str], None]) -> None:
         """Serve all jobs."""
-        jobs, keep, tick = self._instance.jobs, self._keep, self._tick
+        jobs, tick = self._instance.jobs, self._tick
         tick()
         order = self._rule.order
         if order == FALLING and (self._instance.weighted or self._rule.counts is not None):
             order = FALLING_APART
         arriving = sorted(range(len(jobs)), key=[job.arrival_s for job in jobs].__getitem__)
         first_s = jobs[arriving[0]].arrival_s
-        plain: Callable[..., Iterator[tuple[list[Ended], float, int, int, int]]] = serve
+        plain: Callable[..., Iterator[tuple[Block, float, int, int, int]]] = serve
         parts: tuple[Callable[..., object], ...] = PARTS
         if self._rule.counts is not None:
             plain, parts = gain_loop.divide, gain_loop.PARTS
@@ -112,8 +114,7 @@ class QueueStream:
         del columns, arriving, last
         for ended, now, self._came, self._present, barren in turns:
             self._passed_s = now - first_s
-            for _ in starmap(keep, ended):
-                pass
+            self._keep_many(*ended)
             if barren > BARREN:
                 raise restarts_for_ever(self._policy, now, barren)
             if self._present or self._came < len(jobs):

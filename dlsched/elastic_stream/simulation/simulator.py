@@ -15,6 +15,7 @@ from heapq import heapify, heappop, heappush
 from operator import index
 
 from dlsched.core.arguments import require_positive
+from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import PolicyError, UsageError
 from dlsched.core.gap import ROUNDING
 from dlsched.core.limits import Tick, no_tick
@@ -23,7 +24,15 @@ from dlsched.core.ticks import HAIR, end_after, end_in_slots, end_slot, first_ti
 from dlsched.elastic_stream.checker import infeasible
 from dlsched.elastic_stream.instance import Instance
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, FEW, IDLE, PresentJob
-from dlsched.elastic_stream.simulation.queue_stream import Keep, QueueStream, Rule, how_far, restarts_for_ever, wrong
+from dlsched.elastic_stream.simulation.queue_stream import (
+    Keep,
+    KeepMany,
+    QueueStream,
+    Rule,
+    how_far,
+    restarts_for_ever,
+    wrong,
+)
 from dlsched.elastic_stream.simulation.view import Policy, PolicyLike, View
 from dlsched.elastic_stream.solution import Stream
 
@@ -77,6 +86,7 @@ def run(
     policy: Policy,
     keep: Keep,
     *,
+    keep_many: KeepMany | None = None,
     every_s: float | None = None,
     step: Step = no_step,
     tick: Tick = no_tick,
@@ -84,8 +94,14 @@ def run(
     """Run a policy and hand every period to ``keep`` as it ends; return the number of arrivals and ends.
 
     For streams whose periods need not be kept: memory is linear in the jobs present, besides a list of the arrivals, or with
-    a queue's loop a few numbers for every job. Otherwise as ``simulate``.
+    a queue's loop a few numbers for every job. A loop hands many periods at a time to ``keep_many``, if given, as arrays of
+    jobs, starts, ends and units: much faster where there are hundreds of millions. Otherwise as ``simulate``.
     """
+
+    def one_by_one(*block: IntArray | FloatArray) -> None:
+        for period in zip(*(column.tolist() for column in block), strict=True):
+            keep(*period)
+
     reason = infeasible(instance)
     if reason is not None:
         raise UsageError(f"no stream: {reason}")
@@ -96,7 +112,7 @@ def run(
     rule = getattr(policy, "rule", None) if instance.tick_s is None and every_s is None else None
     simulation: QueueStream | _Simulation
     if isinstance(rule, Rule) and rule.serves(instance):
-        simulation = QueueStream(instance, policy, rule, keep, tick)
+        simulation = QueueStream(instance, policy, rule, keep_many or one_by_one, tick)
     else:
         simulation = _Simulation(instance, policy, keep, every_s, tick)
     try:

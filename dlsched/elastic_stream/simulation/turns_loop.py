@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 
 from dlsched.core.gap import ROUNDING
 from dlsched.elastic_stream.simulation.present_jobs import ATTAINED, BARREN, FEW, IDLE, Queued
-from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Ended, Entry, sort_again, start, stop, wait
+from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, Entry, block, sort_again, start, stop, wait
 
 _NEAR, _PART = 32, 16  # running jobs that are near: at least so many, and one in so many
 _SLACK = 1 + 1e-12  # rounding of keys
@@ -97,7 +97,7 @@ def _next_ends(jobs: Sequence[Queued], near: list[Entry], far: list[int]) -> tup
 
 def take_turns(
     jobs: Sequence[Queued], arriving: Sequence[int], order: int, units: int, kinds: int
-) -> Iterator[tuple[list[Ended], float, int, int, int]]:
+) -> Iterator[tuple[Block, float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``, by attained service; yields what ``queue_loop.serve`` does.
 
     ``order`` is ``ATTAINED``. Between events ``near`` are running jobs, sorted by their keys at the last event; ``far`` may
@@ -194,11 +194,11 @@ def take_turns(
                 if jobs[job].units and (now - jobs[job].since) * (1 - IDLE) > jobs[job].pause:
                     barren = 0  # this job makes progress
             if barren:
-                yield ended, now, came, present, barren
+                yield block(ended), now, came, present, barren
         if event % _MOMENTS == 0 or len(ended) >= _PERIODS:
-            yield ended, now, came, present, barren
+            yield block(ended), now, came, present, barren
             ended.clear()
-    yield ended, now, came, present, barren
+    yield block(ended), now, came, present, barren
 
 
 PARTS = (*PERIODS, _bound, sort_again, wait, _least, _divide, _next_ends)
