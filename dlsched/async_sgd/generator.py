@@ -16,12 +16,11 @@ preset          what it is
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dlsched.async_sgd.instance import RANGES, Instance
+from dlsched.async_sgd.instance import RANGES, Instance, Job
 from dlsched.catalogue.async_sgd import LISTED
 from dlsched.cluster.published import (
     IMAGENET_IMAGES,
@@ -33,13 +32,18 @@ from dlsched.cluster.published import (
 )
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.arrays import FloatArray
-from dlsched.core.elementary import drawing_below, exp, four_digits, log, uniforms, whole
+from dlsched.core.elementary import below, drawing_below, exp, four_digits, log, of_words, uniforms, whole
 
-Fields = dict[str, Any]  # of a job, without its id
+Fields = dict[str, object]  # of a job, without its id
+Columns = dict[str, list[object]]
+"""Fields of the jobs, each as a list."""
 
 PRESETS = LISTED.presets
 
 NODES_A_JOB = 6
+
+_BLOCK = 4096  # jobs of ``mixed`` that are drawn at a time, so that their numbers stay in the cache
+_UPDATED = 0.75  # of these jobs, whose updates take time
 
 # Assumptions, not measurements: a push is applied by reading parameters and gradient and writing the parameters, at
 # this speed of a server's memory.
@@ -136,18 +140,21 @@ def generate(
     sources = [command if max_nodes is None else f"{command} --max-nodes {max_nodes}"]
     if preset == "published":
         used = [_choose(generator) for _ in range(jobs)]
-        drawn = [_published(generator, model, step) for model, step in used]
+        rows = [_published(generator, model, step) for model, step in used]
+        drawn = {name: [row[name] for row in rows] for name in rows[0]}
         sources += _sources(used)
     elif preset == "equal":
-        drawn = _mixed(generator, 1) * jobs
+        drawn = {name: column * jobs for name, column in _mixed(generator, 1).items()}
     else:
         drawn = _DRAW[preset](generator, jobs)
-    most: Fields = {} if max_nodes is None else {"max_nodes": max_nodes}
+    columns: Columns = {"id": [f"j{index}" for index in range(jobs)], **drawn}
+    if max_nodes is not None:
+        columns["max_nodes"] = [max_nodes] * jobs
     return Instance(
         name=f"{preset}-{jobs}x{total}-seed{seed}",
         source="\n".join(sources),
         nodes=total,
-        jobs=[{"id": f"j{index}", **job, **most} for index, job in enumerate(drawn)],
+        jobs=Job.of_columns(columns, [tuple(columns)] * jobs),
     )
 
 
@@ -189,33 +196,27 @@ def _examples(batches: FloatArray) -> FloatArray:
     return np.array(_BATCHES, dtype=np.float64)[batches.astype(np.int64)]
 
 
-def _network(generator: "np.random.Generator", jobs: int) -> list[Fields]:
+def _network(generator: "np.random.Generator", jobs: int) -> Columns:
     log_s, transfer, update, *work = _drawn(generator, jobs, _LOG_S, (0.125, 0.5), (0, 0.1))
     transfer_s = exp(log_s) * transfer
     return _jobs(exp(log_s), transfer_s, transfer_s * update, work)
 
 
-def _update(generator: "np.random.Generator", jobs: int) -> list[Fields]:
+def _update(generator: "np.random.Generator", jobs: int) -> Columns:
     log_s, update, transfer, *work = _drawn(generator, jobs, _LOG_S, (0.125, 0.5), (0, 0.1))
     update_s = exp(log_s) * update
     return _jobs(exp(log_s), update_s * transfer, update_s, work)
 
 
-def _compute(generator: "np.random.Generator", jobs: int) -> list[Fields]:
+def _compute(generator: "np.random.Generator", jobs: int) -> Columns:
     log_s, transfer, update, *work = _drawn(generator, jobs, _LOG_S, (0, 0.001), (0, 0.001))
     return _jobs(exp(log_s), exp(log_s) * transfer, exp(log_s) * update, work)
 
 
-def _mixed(generator: "np.random.Generator", jobs: int) -> list[Fields]:
+def _mixed(generator: "np.random.Generator", jobs: int) -> Columns:
     """Independent figures; one update in four takes no time."""
-    random, batch = generator.random, drawing_below(generator, len(_BATCHES))
-    shards = drawing_below(generator, int(_SHARDS[1] - _SHARDS[0]) + 1)
-
-    drawn = []
-    for _ in range(jobs):
-        times = random(), random(), random() if random() < 0.75 else math.nan
-        drawn.append((*times, random(), random(), random(), batch(), random() < 1 / 3, shards()))
-    *numbers, batches, half, servers = np.array(drawn).T
+    blocks = [_numbers(generator, min(_BLOCK, jobs - start)) for start in range(0, jobs, _BLOCK)]
+    *numbers, batches, half, servers = np.concatenate(blocks, axis=1)
     spans = (_LOG_BANDWIDTH, _LOG_BYTES, _LOG_UPDATE_S, _LOG_S, _EPOCHS, _LOG_DATASET)
     log_bandwidth, log_bytes, log_update, log_s, *work = map(uniforms, numbers, spans)
     bandwidth, update_s = exp(log_bandwidth), exp(np.where(np.isnan(log_update), -math.inf, log_update))
@@ -227,14 +228,43 @@ def _mixed(generator: "np.random.Generator", jobs: int) -> list[Fields]:
     return _jobs(exp(log_s), exp(log_bytes) / bandwidth, update_s, work, bandwidth, of_servers)
 
 
+def _numbers(generator: "np.random.Generator", jobs: int) -> FloatArray:
+    """What jobs of ``mixed`` are made of, from 0 to 1 or below a number, NaN without an update; shape (9, jobs)."""
+    state, servers = generator.bit_generator.state, int(_SHARDS[1] - _SHARDS[0]) + 1
+    # A word for each number, but one for both that are below a number, and none for an update of no time.
+    words = np.asarray(generator.bit_generator.random_raw(9 * jobs))
+    drawn = of_words(words)
+    lengths, starts, end = (8 + (drawn[2:] < _UPDATED)).astype(np.uint8).tobytes(), list[int](), 0
+    for _ in range(jobs):
+        starts.append(end)
+        end += lengths[end]
+    first = np.array(starts)
+    updated = drawn[first + 2] < _UPDATED
+    later = first + 3 + updated
+    batches, shards = below(words[later + 3], len(_BATCHES)), below(words[later + 3] >> np.uint64(32), servers)
+    generator.bit_generator.state = state
+    if batches is not None and shards is not None and not state["has_uint32"]:
+        generator.bit_generator.random_raw(end, output=False)
+        update = np.where(updated, drawn[first + 3], math.nan)
+        numbers = (drawn[first], drawn[first + 1], update, *(drawn[later + place] for place in range(3)))
+        return np.array([*numbers, batches, drawn[later + 4] < 1 / 3, shards])
+    # once in billions of draws a word is refused, and a half of another is left over
+    random, batch, shard = generator.random, drawing_below(generator, len(_BATCHES)), drawing_below(generator, servers)
+    rows = []
+    for _ in range(jobs):
+        times = random(), random(), random() if random() < _UPDATED else math.nan
+        rows.append((*times, random(), random(), random(), batch(), random() < 1 / 3, shard()))
+    return np.array(rows).T
+
+
 def _jobs(
     compute_s: FloatArray,
     transfer_s: FloatArray,
     update_s: FloatArray,
     work: Sequence[FloatArray],
     bandwidth: FloatArray | float = NETWORK_BYTES_PER_S[10],
-    of_servers: Mapping[str, list[Any]] | None = None,
-) -> list[Fields]:
+    of_servers: Columns | None = None,
+) -> Columns:
     """Jobs with these seconds for a mini-batch and this work, each of shape (J,); with one full-duplex server by default."""
     epochs, log_examples, batches = work
     columns = {
@@ -246,8 +276,7 @@ def _jobs(
         "compute_s": four_digits(compute_s),
         "update_s": four_digits(update_s),
     }
-    lists = {name: each.tolist() for name, each in columns.items()} | dict(of_servers or {})
-    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    return {name: each.tolist() for name, each in columns.items()} | dict(of_servers or {})
 
 
 def _servers(generator: "np.random.Generator") -> Fields:
@@ -275,7 +304,7 @@ def _sources(used: Sequence[tuple[PublishedSteps, Step]]) -> list[str]:
     return [*lines, IMAGENET_SOURCE, _CHOSEN]
 
 
-_DRAW: dict[str, Callable[["np.random.Generator", int], list[Fields]]] = {
+_DRAW: dict[str, Callable[["np.random.Generator", int], Columns]] = {
     "network": _network,
     "update": _update,
     "compute": _compute,

@@ -16,17 +16,18 @@ code                         mathematics
 """
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
 
 from pydantic import Field, model_validator
 
 from dlsched.core.instance import Count, Head, InstanceFile, Name, NonNegative, Positive, require_unique_ids
 from dlsched.core.messages import Refused
-from dlsched.core.part import Data, Part
+from dlsched.core.part import Agree, Data, Part
 from dlsched.core.ranges import LARGEST_COUNT, MODERATE, Range, Ranges
 
 if TYPE_CHECKING:
@@ -51,7 +52,20 @@ RANGES: Ranges = {
 
 _SHORTEST_S, _LONGEST_S = MODERATE  # of a cycle; beyond these floats lose their precision in the recursion
 _FEWEST, _MOST = 1e-150, 1e150  # batches, other than none
+_WORK = ("epochs", "dataset_examples", "batch_examples")
 _COLUMNS = ("compute_s", "parameter_bytes", "bandwidth_bytes_per_s", "update_s", "shards")
+
+
+def _agree(columns: Mapping[str, Sequence[object]]) -> bool:
+    """Whether ``_cycle_of_a_usable_length`` accepts all jobs; False also where only fractions decide."""
+    import numpy as np
+
+    numbers = {name: np.array(columns[name], dtype=np.float64) for name in (*_COLUMNS, *_WORK)}
+    compute_s, moved, bandwidth, update_s, _, epochs, examples, batch = numbers.values()
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        cycle_s, near = compute_s + 2 * (moved / bandwidth) + update_s, epochs / batch * examples
+    plain = (epochs == 0) | ((near > _FEWEST * 2) & (near < _MOST / 2))
+    return bool((plain & (cycle_s >= _SHORTEST_S) & (cycle_s <= _LONGEST_S)).all())
 
 
 class Job(Part):
@@ -78,6 +92,8 @@ class Job(Part):
     max_nodes
         Most workers, >= 1; None: all nodes.
     """
+
+    agree: ClassVar[Agree | None] = staticmethod(_agree)
 
     id: Name
     epochs: NonNegative
@@ -146,7 +162,10 @@ class Instance(InstanceFile):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         require_unique_ids([job.id for job in self.jobs], "jobs")
-        # figures of a solution add up examples a second of all jobs
+        # figures of a solution add up examples a second of all jobs; only near the largest float does each need a look
+        most_per_s = max(map(attrgetter("batch_examples"), self.jobs)) / min(map(attrgetter("compute_s"), self.jobs))
+        if most_per_s * self.nodes * len(self.jobs) < sys.float_info.max / 2:
+            return self
         fastest = 0.0
         for index, job in enumerate(self.jobs):
             fastest += job.batch_examples / job.compute_s * self.nodes
@@ -170,7 +189,7 @@ class Instance(InstanceFile):
 
         from dlsched.core.elementary import rounded, two_product
 
-        epochs, examples, batch = self.column("epochs"), self.column("dataset_examples"), self.column("batch_examples")
+        epochs, examples, batch = map(self.column, _WORK)
         # the quotient and what is missing of it, unless these lose bits
         product, rest = two_product(epochs, examples)
         first = product / batch

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
-    from dlsched.core.arrays import FloatArray
+    from dlsched.core.arrays import FloatArray, IntArray
 
 FloatsT = TypeVar("FloatsT", float, "FloatArray")
 Floats: TypeAlias = Any
@@ -409,6 +410,20 @@ def drawing_below(generator: "np.random.Generator", number: int) -> "Callable[[]
                 return product >> 32
 
     return draw
+
+
+def of_words(words: "npt.NDArray[np.uint64]") -> "FloatArray":
+    """What ``generator.random()`` makes of each word of ``random_raw``."""
+    import numpy as np
+
+    return (words >> 11).astype(np.float64) * 2.0**-53
+
+
+def below(words: "npt.NDArray[np.uint64]", number: int) -> "IntArray | None":
+    """What ``drawing_below`` makes of the lower half of each word; None: it would refuse one, and draw another."""
+    products = (words & (2**32 - 1)) * number
+    refused = ((products & (2**32 - 1)) < 2**32 % number).any()
+    return None if refused else (products >> 32).astype("int64")
 
 
 def uniforms(drawn: "FloatArray", span: tuple[float, float]) -> "FloatArray":

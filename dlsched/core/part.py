@@ -4,13 +4,15 @@ They leave a list or tuple at its first wrong entry, leave a long object after t
 contain an error, and look at only a few of the unknown fields of an object.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import CoreSchema, SchemaValidator
+from pydantic_core import CoreConfig, CoreSchema, SchemaValidator
 
 from dlsched.core.display import Brief
 from dlsched.core.errors import InstanceError
@@ -27,28 +29,36 @@ _KEPT = ("metadata", "serialization", "default")  # keys of a schema below which
 
 def sparing(model: type[BaseModel]) -> SchemaValidator:
     """Return a validator that accepts what the model accepts, and stops early on wrong data."""
-    return SchemaValidator(cast(CoreSchema, _spare(model.__pydantic_core_schema__)), None, **_AFRESH)
+    return SchemaValidator(cast(CoreSchema, _spare(model.__pydantic_core_schema__, model)), None, **_AFRESH)
 
 
-def _spare(schema: object) -> object:
-    """Return the schema with lists, objects and fields replaced."""
+def _spare(schema: object, model: type[BaseModel]) -> object:
+    """Return the schema of a model with lists, objects, fields and parts that have rules of their own replaced."""
     if isinstance(schema, list):
-        return [_spare(part) for part in schema]
+        return [_spare(part, model) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    spared = {key: part if key in _KEPT else _spare(part) for key, part in schema.items()}
-    match schema.get("type"):
-        case "list" | "tuple":
+    spared = {key: part if key in _KEPT else _spare(part, model) for key, part in schema.items()}
+    match schema:
+        case {"type": "list" | "tuple"}:
             return spared | {"fail_fast": True}
-        case "dict":
+        case {"type": "dict"}:
             return _function("function-wrap", _by_chunks, spared)
-        case "model-fields":
+        case {"type": "model-fields"}:
             return _function("function-before", partial(_few_unknown, frozenset(schema["fields"])), spared)
+        case {"type": "function-after", "schema": {"type": "model", "cls": kind}} if kind is not model:
+            ref = {"ref": spared.pop("ref")} if "ref" in spared else {}
+            return _function("function-wrap", partial(_once, kind), spared) | ref
     return spared
 
 
 def _function(kind: str, function: Callable[..., object], schema: dict[str, object]) -> dict[str, object]:
     return {"type": kind, "function": {"type": "no-info", "function": function}, "schema": schema}
+
+
+def _once(kind: type[BaseModel], value: object, validate: Callable[[object], object]) -> object:
+    """Return a part that has been validated; Pydantic would call the functions of its class once more."""
+    return value if type(value) is kind else validate(value)
 
 
 def _by_chunks(value: object, validate: Callable[[object], object]) -> object:
@@ -72,6 +82,10 @@ Data: TypeAlias = Mapping[str, object]
 """A part as plain data: its fields by name, as in a file."""
 
 
+Agree: TypeAlias = Callable[[Mapping[str, Sequence[object]]], bool]
+"""Says of the values of each field whether they also keep the rules of several fields, for sure."""
+
+
 _MANY = 10  # fields of a part, from which on a table of its own is large
 
 
@@ -84,12 +98,30 @@ def shared(parts: tuple["Part", ...]) -> tuple["Part", ...]:
 _GIVEN: dict[tuple[str, ...], set[str]] = {}
 
 
+@lru_cache(maxsize=64)
+def _of_lists(kind: type["Part"]) -> dict[str, SchemaValidator]:
+    """Validators of lists of each field's values, by the rules of the field."""
+    schema: object = kind.__pydantic_core_schema__
+    while isinstance(schema, dict) and "fields" not in schema:  # within what looks at several fields
+        schema = schema["schema"]
+    assert isinstance(schema, dict)
+    strict, lists = CoreConfig(strict=True), {"type": "list", "fail_fast": True}
+    fields = schema["fields"].items()
+    return {
+        name: SchemaValidator(cast(CoreSchema, lists | {"items_schema": each["schema"]}), strict)
+        for name, each in fields
+    }
+
+
 class Part(Brief, BaseModel):
     """Base of jobs, workers, laws and instances: immutable, strict, made from fields by name (InstanceError: one is wrong)."""
 
     model_config = STRICT
     unions: ClassVar[frozenset[str]] = frozenset()
     """Fields, at any depth, whose value is an object of one of several kinds."""
+
+    agree: ClassVar[Agree | None] = None
+    """Makes it possible to validate many parts field by field."""
 
     _validator: ClassVar[SchemaValidator]
 
@@ -126,7 +158,36 @@ class Part(Brief, BaseModel):
     @classmethod
     def validated(cls, entries: Iterable[object]) -> list[Self]:
         """Make parts of plain data of a file; ValueError, without a readable message: an entry is invalid."""
-        return cast(list[Self], list(map(cls._validator.validate_python, entries)))
+        rows = list(entries)
+        if cls.agree is not None and set(map(type, rows)) == {dict}:
+            data, fields = cast(list[dict[str, object]], rows), cls.model_fields.items()
+            with suppress(ValueError):  # a look at each decides
+                columns = {name: [row.get(name, each.default) for row in data] for name, each in fields}
+                return cls.of_columns(columns, list(map(tuple, data)))
+        return cast(list[Self], list(map(cls._validator.validate_python, rows)))
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Sequence[object]], given: Sequence[tuple[str, ...]]) -> list[Self]:
+        """Make parts from the values of each field, in half the time; for classes with ``agree``.
+
+        ``columns`` lack fields that have their default; ``given``: the fields that each part was given. ValueError: a value is
+        invalid, a field unknown, or ``agree`` in doubt.
+        """
+        fields = cls.model_fields
+        if not fields.keys() >= {*columns, *chain(*set(given))}:
+            raise ValueError("an unknown field")
+        complete = {name: [each.default] * len(given) for name, each in fields.items()} | dict(columns)
+        validated = {name: of_list.validate_python(complete[name]) for name, of_list in _of_lists(cls).items()}
+        if cls.agree is None or not cls.agree(validated):
+            raise ValueError("fields that may not agree")
+        names = {kind: _GIVEN.setdefault(kind, {*kind}) for kind in set(given)}
+        parts = list(map(cls.__new__, repeat(cls, len(given))))
+        # attributes are set one by one here, too
+        own = {"__pydantic_fields_set__": map(names.__getitem__, given)}
+        unset = dict.fromkeys(("__pydantic_extra__", "__pydantic_private__"), repeat(None))
+        for name, values in (validated | own | unset).items():
+            deque(map(object.__setattr__, parts, repeat(name), values), 0)
+        return parts
 
     def _validate_plain(self, data: dict[str, object], error: ValidationError) -> None:
         """Validate once more with NumPy's numbers and arrays as Python's, if there are any; else raise the error."""

@@ -2,7 +2,7 @@
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import repeat
 from json.encoder import encode_basestring
@@ -71,13 +71,14 @@ def _of_parts(parts: list[object], fields: Iterable[tuple[str, object]], canonic
     gap, comma = (":", ",") if canonical else (": ", ", ")
     rows, columns = list(map(vars, parts)), list[Iterable[str]]([repeat("", len(parts))])
     for name, default in sorted(fields, key=itemgetter(0)) if canonical else fields:
-        column = list(map(itemgetter(name), rows))
+        column, key = list(map(itemgetter(name), rows)), f'{comma}"{name}"{gap}'
         given = column if default is _REQUIRED else [each for each in column if each != default]
-        texts: Iterator[str] = map(f'{comma}"{name}"{gap}'.__add__, _texts(given, canonical))
-        if given:
-            alike = len(given) == len(column)
-            columns.append(texts if alike else ["" if each == default else next(texts) for each in column])
-    return [f"{{{''.join(row)[len(comma) :]}}}" for row in zip(*columns, strict=True)]
+        texts = iter(_texts(given, canonical))
+        if given and len(given) == len(column):
+            columns += repeat(key), texts
+        elif given:
+            columns.append(["" if each == default else key + next(texts) for each in column])
+    return [f"{{{''.join(row)[len(comma) :]}}}" for row in zip(*columns, strict=False)]  # ``repeat`` does not end
 
 
 def _with_gaps(value: Any, canonical: bool, floats: "array[float]") -> str:

@@ -3,13 +3,15 @@
 import json
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from dlsched.async_sgd.checker import batches_per_s, check, infeasible, job_time_s, objective
-from dlsched.async_sgd.generator import PRESETS, example, generate
+from dlsched.async_sgd.generator import PRESETS, _numbers, example, generate
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
 from dlsched.cluster.published import published_steps
+from dlsched.core.elementary import below
 from dlsched.queueing.network import network_of
 
 every_preset = pytest.mark.parametrize("preset", PRESETS)
@@ -139,3 +141,36 @@ def test_the_best_allocation_of_the_example():
     assert times[4] == pytest.approx(3906.25 / 7.511 + 332.5, abs=0.05)
     assert min(times, key=times.get) == 4
     assert job_time_s(instance.jobs[1], 2) == pytest.approx(332.5, rel=1e-12)
+
+
+def refusing(draw):
+    """A generator whose word at that place is 7 x 2^32: ``integers(5)`` refuses its lower half. PCG64 (O'Neill 2014)."""
+    generator = np.random.default_rng(3)
+    state = generator.bit_generator.state
+    # A word is the exclusive or of the halves of the state after a step; the step is undone. A small state is not rotated.
+    after, multiplier = (12345 << 64) + (12345 ^ 7 << 32), 0x2360ED051FC65DA44385DF649FCCF645
+    state["state"]["state"] = (after - state["state"]["inc"]) * pow(multiplier, -1, 2**128) % 2**128
+    generator.bit_generator.state = state
+    return np.random.Generator(generator.bit_generator.advance(-draw))
+
+
+@pytest.mark.parametrize(("make", "refused"), [(lambda: np.random.default_rng(1), 0), (lambda: refusing(7), 1)])
+def test_numbers_drawn_at_once_are_those_drawn_one_by_one(make, refused):
+    """By calls of NumPy's generator in the order of seeds, in two blocks; also where a word is refused."""
+    ours, numpys = make(), make()
+    found = np.concatenate([_numbers(ours, 150), _numbers(ours, 33)], axis=1)
+    for column in found.T:
+        expected = [numpys.random(), numpys.random(), numpys.random() if numpys.random() < 0.75 else np.nan]
+        expected += [numpys.random(), numpys.random(), numpys.random(), numpys.integers(5), numpys.random() < 1 / 3]
+        np.testing.assert_array_equal(column, [*expected, numpys.integers(4)])
+    assert ours.random() == numpys.random()
+    assert ours.bit_generator.state["has_uint32"] == numpys.bit_generator.state["has_uint32"] == refused
+
+
+def test_a_crafted_word_is_refused():
+    """The generator of the test above has it there."""
+    generator = refusing(6)
+    words = generator.bit_generator.random_raw(7)
+    assert words[6] == 7 * 2**32
+    assert below(words, 5) is None
+    assert below(words[:6], 5).tolist() == [(int(word) % 2**32 * 5) >> 32 for word in words[:6]]

@@ -289,3 +289,45 @@ def test_allocations_are_immutable():
         allocation.nodes["a"] = 2
     with pytest.raises(AttributeError):
         allocation.nodes = {}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"epochs": -0.0, "parameter_bytes": 0, "max_nodes": None},
+        {"epochs": 0, "dataset_examples": 1e300, "batch_examples": 1e-300},
+        {"epochs": 1e-75, "dataset_examples": 1e-75},  # only fractions decide on these batches
+        {"epochs": 1e160},
+        {"epochs": -1.0},
+        {"epochs": True},
+        {"epochs": "10"},
+        {"epochs": float("nan")},
+        {"compute_s": 0},
+        {"compute_s": 2e100},
+        {"compute_s": 1e-101, "parameter_bytes": 0.0, "update_s": 0.0},
+        {"parameter_bytes": 1e300, "bandwidth_bytes_per_s": 1e-300},
+        {"shards": 0},
+        {"shards": 2.0},
+        {"duplex": "none"},
+        {"id": ""},
+        {"max_nodes": 2**53 + 1},
+        {"nodes": 3},
+    ],
+)
+@pytest.mark.parametrize("without", [(), ("update_s", "shards"), ("epochs",)])
+def test_many_jobs_are_validated_as_each_is(changes, without):
+    """Column by column: the same jobs with the same fields given, or none."""
+    changed = {name: value for name, value in (JOB | changes).items() if name not in without}
+    rows = [JOB, changed, plain(id="b"), dict(reversed(JOB.items()))]
+    try:
+        each = [Job(**row) for row in rows]
+    except InstanceError:
+        with pytest.raises(ValueError):
+            Job.validated(rows)
+        return
+    found = Job.validated(rows)
+    assert found == each
+    assert repr(list(map(vars, found))) == repr(list(map(vars, each)))
+    assert [job.model_fields_set for job in found] == [job.model_fields_set for job in each]
+    assert pickle.loads(pickle.dumps(found)) == each
