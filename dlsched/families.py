@@ -286,6 +286,7 @@ def _refuse_null(data: dict[str, Json] | list[Json], name: str, where: tuple[str
             _refuse_null(value, name, (*where, key))
 
 
+@uncollected()
 def write(item: InstanceFile | Result[Solution], path: str | os.PathLike[str]) -> None:
     """Write an instance or a result; the file appears whole or not at all (``-``: standard output).
 

@@ -10,11 +10,13 @@ from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
 from dlsched.catalogue.async_sgd import LISTED
 from dlsched.core.family import Run, heuristic, methods_of
+from dlsched.core.garbage import uncollected
 from dlsched.core.search import Search
 from dlsched.core.status import TerminationStatus
 from dlsched.solvers.conclude import bound_by_duals
 
 
+@uncollected()
 def run_exact(instance: Instance, search: Search[Allocation]) -> TerminationStatus:
     """Marginal gain, certified as optimal by the price at which no job wants another node."""
     warm(instance, search)

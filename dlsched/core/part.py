@@ -181,12 +181,15 @@ class Part(Brief, BaseModel):
         if cls.agree is None or not cls.agree(validated):
             raise ValueError("fields that may not agree")
         names = {kind: _GIVEN.setdefault(kind, {*kind}) for kind in set(given)}
-        parts = list(map(cls.__new__, repeat(cls, len(given))))
-        # attributes are set one by one here, too
         own = {"__pydantic_fields_set__": map(names.__getitem__, given)}
         unset = dict.fromkeys(("__pydantic_extra__", "__pydantic_private__"), repeat(None))
-        for name, values in (validated | own | unset).items():
-            deque(map(object.__setattr__, parts, repeat(name), values), 0)
+        attributes = {name: iter(values) for name, values in (validated | own | unset).items()}
+        parts = list[Self]()
+        # few at a time stay in the cache while their attributes are set one by one, as above
+        while block := list(map(cls.__new__, repeat(cls, min(_CHUNK, len(given) - len(parts))))):
+            for name, values in attributes.items():
+                deque(map(object.__setattr__, block, repeat(name), values), 0)
+            parts += block
         return parts
 
     def _validate_plain(self, data: dict[str, object], error: ValidationError) -> None:
