@@ -14,7 +14,7 @@ PIECE_2 = tests/test_forged.py
 PIECE_3 = tests/elastic_stream --ignore=tests/elastic_stream/test_price_campaign.py
 PIECE_4 = tests/elastic_stream/test_price_campaign.py
 PIECE_5 = tests/matching_placement tests/worst
-PIECE_6 = tests/srpt_mapping
+PIECE_6 = tests/cluster tests/srpt_mapping
 PIECE_7 = tests/ring_embedding --ignore=tests/ring_embedding/test_nasty.py
 PIECE_8 = tests/ring_embedding/test_nasty.py tests/test_contract.py
 PIECE_9 = tests/test_docs.py tests/docs tests/test_typing.py tests/test_imports.py tests/test_adding_a_family.py tests/test_adding_a_solver.py tests/test_extending.py tests/test_instances.py tests/test_shipped.py tests/test_benchmarks.py tests/test_benchmark_pages.py

@@ -41,7 +41,6 @@ ALLOWED = {
     "testing/matching_placement.py": "an independent formula, compared with a tolerance",
     "cluster/topologies.py": "whole powers of integers",
     "worst/competitive/tree_verification.py": "the same",
-    "cluster/replica_placement.py": "the same",
     "cluster/published.py": "the same",
     "matching_placement/formulations/assignment.py": "the same",
     "queueing/simulation.py": "the same",

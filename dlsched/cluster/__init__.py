@@ -8,7 +8,8 @@ module                               content
 ``curve_fits``                       fits of the speed law and of the loss curve to measurements
 ``training_job``                     fields and counts of a data-parallel job, shared by two families
 ``job_graph``                        pipeline and data-parallel stages; lower bound on the seconds of an iteration
-``replica_placement``                splits of replicas over servers: fastest, by Heavy-Edge, by best fit
+``replica_placement``                splits of replicas over servers, and the fastest of them
+``spreading``                        the same by rules: Heavy-Edge, chain order, swaps, best fit
 ``network``                          nodes, links and paths, trees of them; routes between servers
 ``topologies``                       racks, fat trees and other topologies; random networks
 ``slicing``                          MIG: profiles of a GPU, and the slots that they take

@@ -29,11 +29,13 @@ c_in = 1 / b_in and c_m = g^m / b_out are seconds a byte, w_v = 2 O_sv / k_s, an
 is at most 1 / q.) The bound is never below alpha^low if b_in >= b_out / g^m.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
+from typing import NamedTuple
 
 from dlsched.core.instance import Count, NonNegative, Positive
 from dlsched.core.limits import Tick, no_tick
@@ -51,6 +53,60 @@ class Stage(Part):
     compute_s: Positive
     output_bytes: NonNegative
     parameter_bytes: NonNegative
+
+
+class Stages(NamedTuple):
+    """The fields of ``JobGraph`` alone, in compiled loops arrays."""
+
+    replicas: Sequence[int]
+    compute_s: Sequence[float]
+    output_bytes: Sequence[float]
+    parameter_bytes: Sequence[float]
+
+
+def ring_bytes(graph: "JobGraph | Stages", stage: int) -> float:
+    """2 (k_s - 1) / k_s h_s: bytes that the ring all-reduce of a stage sends through each replica."""
+    return 2 * (graph.replicas[stage] - 1) / graph.replicas[stage] * graph.parameter_bytes[stage]
+
+
+def edge_weight(graph: "JobGraph | Stages", first: int, second: int) -> float:
+    """Bytes in an iteration between two replicas, of two stages or of one: Heavy-Edge's weights."""
+    if first == second:
+        return 2 * graph.parameter_bytes[first] / graph.replicas[first]
+    sent = graph.output_bytes[min(first, second)] if abs(first - second) == 1 else 0.0
+    return 2 * sent / (graph.replicas[first] * graph.replicas[second])
+
+
+def stage_s(
+    graph: "JobGraph | Stages", stage: int, splits: Sequence[Sequence[int]], shares: Sequence[float], inside: float
+) -> float:
+    """Seconds of one stage of a placement; ``splits``: replicas by stage and server, at least to the next stage."""
+    here, count, last = splits[stage], graph.replicas[stage], len(graph.replicas) - 1
+    # By server: the share ``near`` of each neighbour stage is reached inside the server, the rest through the card.
+    before = 2 * graph.output_bytes[stage - 1] / count if stage else 0.0
+    after = 2 * graph.output_bytes[stage] / count if stage < last else 0.0
+    used, band, slowest_s = 0, math.inf, 0.0
+    for index, some in enumerate(here):
+        if some:
+            share, transfer_s = shares[index], 0.0
+            if stage:
+                near = splits[stage - 1][index] / graph.replicas[stage - 1]
+                transfer_s += before * (near / inside + (1 - near) / share)
+            if stage < last:
+                near = splits[stage + 1][index] / graph.replicas[stage + 1]
+                transfer_s += after * (near / inside + (1 - near) / share)
+            slowest_s = max(slowest_s, transfer_s)
+            band = min(band, share)
+            used += 1
+    # The ring is as fast as its slowest link: inside one server, or the least share of the cards that it passes.
+    return graph.compute_s[stage] + slowest_s + ring_bytes(graph, stage) / (inside if used == 1 else band)
+
+
+def splits_s(
+    graph: "JobGraph | Stages", splits: Sequence[Sequence[int]], shares: Sequence[float], inside: float
+) -> float:
+    """Seconds of an iteration; ``splits``: replicas by stage and server."""
+    return max([stage_s(graph, stage, splits, shares, inside) for stage in range(len(splits))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +140,6 @@ class JobGraph:
         after = [(stage + 1, self.output_bytes[stage])] if stage + 1 < len(self.replicas) else []
         return before + after
 
-    def ring_bytes(self, stage: int) -> float:
-        """2 (k_s - 1) / k_s h_s: bytes that the ring all-reduce of a stage sends through each replica."""
-        return 2 * (self.replicas[stage] - 1) / self.replicas[stage] * self.parameter_bytes[stage]
-
     def partner_bytes(self, stage: int) -> float:
         """2 sum_v O_sv / k_s: bytes that one replica exchanges with the neighbour stages."""
         return 2 * sum(sent for _, sent in self.neighbours(stage)) / self.replicas[stage]
@@ -95,7 +147,7 @@ class JobGraph:
     def uniform_s(self, bandwidth: float) -> float:
         """Seconds of an iteration if all bytes went at one bandwidth: alpha^max at the lowest, alpha^low at the highest."""
         return max(
-            compute_s + (self.partner_bytes(stage) + self.ring_bytes(stage)) / bandwidth
+            compute_s + (self.partner_bytes(stage) + ring_bytes(self, stage)) / bandwidth
             for stage, compute_s in enumerate(self.compute_s)
         )
 
@@ -106,8 +158,7 @@ class JobGraph:
             if self._together[0] != inside:
                 object.__setattr__(self, "_together", (inside, self._together_s(inside)))
             return self._together[1]
-        splits = tuple(zip(*counts, strict=True))
-        return max([self.stage_s(stage, splits, shares, inside) for stage in range(len(splits))])
+        return splits_s(self, tuple(zip(*counts, strict=True)), shares, inside)
 
     def _together_s(self, inside: float) -> float:
         """The same on one server, rounded as ``stage_s`` rounds."""
@@ -120,44 +171,16 @@ class JobGraph:
             slowest_s, sent = max(slowest_s, compute_s + transfer_s + ring_s), after
         return slowest_s
 
-    def stage_s(self, stage: int, splits: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
-        """Seconds of one stage of a placement; ``splits``: replicas by stage and server, at least to the next stage."""
-        here, count = splits[stage], self.replicas[stage]
-        used = [index for index, some in enumerate(here) if some]
-        # The ring is as fast as its slowest link: inside one server, or the least share of the cards that it passes.
-        band = inside if len(used) == 1 else min([shares[index] for index in used])
-        # By server: the share ``near`` of each neighbour stage is reached inside the server, the rest through the card.
-        partners = []
-        for other in (stage - 1, stage + 1):
-            if 0 <= other < len(self.replicas):
-                sent = self.output_bytes[min(stage, other)]
-                partners.append((splits[other], self.replicas[other], 2 * sent / count))
-        slowest_s = 0.0
-        for index in used if partners else ():
-            transfer_s = 0.0
-            for split, replicas, each in partners:
-                near = split[index] / replicas
-                transfer_s += each * (near / inside + (1 - near) / shares[index])
-            slowest_s = max(slowest_s, transfer_s)
-        return self.compute_s[stage] + slowest_s + self.ring_bytes(stage) / band
-
     def least_s(self, room: int, share: float, inside: float) -> float:
         """Lower bound on ``iteration_s``, but for rounding, where no server gives more GPUs than ``room`` or a larger share."""
         fast, slowest_s = max(inside, share), 0.0
         for stage, count in enumerate(self.replicas):
-            stage_s = self.compute_s[stage] + self.ring_bytes(stage) / (fast if count <= room else share)
+            stage_s = self.compute_s[stage] + ring_bytes(self, stage) / (fast if count <= room else share)
             for other, sent in self.neighbours(stage):
                 near = min(1.0, (room - 1) / self.replicas[other])
                 stage_s += 2 * sent / count * (near / fast + (1 - near) / share)
             slowest_s = max(slowest_s, stage_s)
         return slowest_s
-
-    def edge_weight(self, first: int, second: int) -> float:
-        """Bytes in an iteration between two replicas, of two stages or of one: Heavy-Edge's weights."""
-        if first == second:
-            return 2 * self.parameter_bytes[first] / self.replicas[first]
-        sent = self.output_bytes[min(first, second)] if abs(first - second) == 1 else 0.0
-        return 2 * sent / (self.replicas[first] * self.replicas[second])
 
 
 _MOST_KNOWN = 1_000_000  # results in the cache

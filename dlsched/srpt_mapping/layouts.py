@@ -16,7 +16,8 @@ from itertools import combinations, islice, pairwise, product
 
 from dlsched.algorithms.serial_schedule import earliest_starts
 from dlsched.algorithms.start_tree import ModeJob
-from dlsched.cluster.replica_placement import Rows, best_rows, few_rooms, splits_of, splits_up_to
+from dlsched.cluster.replica_placement import best_rows, few_rooms, splits_of, splits_up_to
+from dlsched.cluster.spreading import Rows
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, TooMany, no_tick
 from dlsched.srpt_mapping.instance import Instance, Job

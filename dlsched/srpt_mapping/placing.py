@@ -10,13 +10,7 @@ from copy import copy
 from itertools import islice
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.replica_placement import (
-    best_fit,
-    chained,
-    grouped,
-    improved,
-    remembering,
-)
+from dlsched.cluster.spreading import chained, spreads_for
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 from dlsched.srpt_mapping.instance import Instance, Job
@@ -87,6 +81,7 @@ class Servers:
         self.names = [instance.servers[index].id for index in self.servers]
         self._free: list[int] | None = [instance.servers[index].gpus for index in self.servers]
         self.rooms = _rooms(self.free)
+        self.spreads = spreads_for(len(instance.jobs))
         self.shares = [instance.shares[index] for index in self.servers]
         self.inside = instance.intra_bandwidth_bytes_per_s
         self.total = sum(self.free)
@@ -164,7 +159,7 @@ class Servers:
         key = graph, counts, shares
         known_s = self._known.get(key)
         if known_s is None:
-            known_s = graph.iteration_s(counts, shares, self.inside)
+            known_s = self.spreads.iteration_s(graph, counts, shares, self.inside)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             if len(placed) * len(graph.replicas) <= _REMEMBERED:
@@ -240,7 +235,7 @@ def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
 
     Step 1: servers with the most free GPUs first (ties: the order given), until they hold the job. Where placement is
     consolidated, those of ``compact``: else jobs on one GPU would keep large ones off every server.
-    Step 2: server by server, the ends of heavy edges together, see ``dlsched.cluster.replica_placement.grouped``.
+    Step 2: server by server, the ends of heavy edges together, see ``dlsched.cluster.spreading.Spreads.grouped``.
 
     Guarantee: none; more servers than needed are never used. Cost: O(M log M) for M servers, and step 2.
     """
@@ -248,7 +243,7 @@ def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
     if len(chosen) == 1:
         return [(chosen[0][0], graph.replicas)]
     rooms = tuple([room for _, room in chosen])
-    rows = remembering(grouped, graph, rooms)(graph, rooms)
+    rows = servers.spreads.grouped(graph, rooms)
     return [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
 
 
@@ -257,9 +252,9 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
 
     Step 1: servers with the most free GPUs first, but the last one is that on which the rest fits most tightly (so a job
     that fits on one server leaves the larger holes to others).
-    Step 2: Heavy-Edge's, or in the order of the chain, and swaps, see ``dlsched.cluster.replica_placement.improved``.
+    Step 2: Heavy-Edge's, or in the order of the chain, and swaps, see ``dlsched.cluster.spreading.Spreads.improved``.
     Step 3: if it is faster, whole stages packed by best fit instead, heavy edges together, see
-    ``dlsched.cluster.replica_placement``; that may use more servers, and is not taken then where placement is consolidated.
+    ``dlsched.cluster.spreading``; that may use more servers, and is not taken then where placement is consolidated.
 
     Guarantee: none. Cost: as ``heavy_edge``, and the swaps once for every different job and set of rooms.
     """
@@ -268,11 +263,11 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
         return [(chosen[0][0], graph.replicas)]
     rooms = tuple(room for _, room in chosen)
     shares = tuple(servers.shares[server] for server, _ in chosen)
-    rows = remembering(improved, graph, rooms)(graph, rooms, shares, servers.inside)
+    rows = servers.spreads.improved(graph, rooms, shares, servers.inside)
     placed = [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
     if len(graph.replicas) == 1 and servers.shares[0] == servers.shares[-1]:
         return placed  # a ring is as fast on any servers
-    packed = best_fit(graph, _for_stages(graph, servers.rooms), servers.shares, servers.inside)
+    packed = servers.spreads.best_fit(graph, _for_stages(graph, servers.rooms), servers.shares, servers.inside)
     if servers.consolidated and len(packed) > len(placed):
         return placed
     return min(placed, packed, key=lambda each: servers.iteration_s(graph, each))

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.replica_placement import best_rows, grouped, improved
+from dlsched.cluster.job_graph import JobGraph, edge_weight
+from dlsched.cluster.replica_placement import best_rows
+from dlsched.cluster.spreading import spreads_for
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Limits, TooMany
 from dlsched.core.status import TerminationStatus
@@ -21,6 +22,7 @@ from dlsched.testing.srpt_mapping import srpt_mapping_instances
 from .builders import gang, made
 
 SETTINGS = settings(max_examples=20, derandomize=True, deadline=None, database=None)
+SPREADS = spreads_for(1)
 
 
 def cluster(sizes, inside=16.0, nic=8.0, stages=((1, 1.0, 0.0, 0.0),)):
@@ -36,10 +38,10 @@ def named(servers, placed):
 def test_weights_by_hand():
     """2 O / (k_s k_v) between neighbours, 2 h / k within a stage, nothing between stages farther apart."""
     graph = JobGraph((2, 3, 1), (1.0, 1.0, 1.0), (12.0, 6.0, 0.0), (1.0, 9.0, 5.0))
-    assert graph.edge_weight(0, 1) == graph.edge_weight(1, 0) == 4.0
-    assert graph.edge_weight(1, 2) == graph.edge_weight(2, 1) == 4.0
-    assert graph.edge_weight(0, 2) == graph.edge_weight(2, 0) == 0.0
-    assert [graph.edge_weight(stage, stage) for stage in range(3)] == [1.0, 6.0, 10.0]
+    assert edge_weight(graph, 0, 1) == edge_weight(graph, 1, 0) == 4.0
+    assert edge_weight(graph, 1, 2) == edge_weight(graph, 2, 1) == 4.0
+    assert edge_weight(graph, 0, 2) == edge_weight(graph, 2, 0) == 0.0
+    assert [edge_weight(graph, stage, stage) for stage in range(3)] == [1.0, 6.0, 10.0]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_weights_by_hand():
 )
 def test_heavy_edge_step_by_step(replicas, output, ring, rooms, expected):
     """The heaviest edge first, then the largest weight to those already there."""
-    assert grouped(JobGraph(replicas, (1.0,) * len(replicas), output, ring), rooms) == expected
+    assert SPREADS.grouped(JobGraph(replicas, (1.0,) * len(replicas), output, ring), rooms) == expected
 
 
 def test_the_servers_with_the_most_free_gpus_by_hand():
@@ -177,8 +179,8 @@ def test_on_empty_servers_compact_is_never_slower(instance):
         assert servers.iteration_s(job.graph, tight) <= servers.iteration_s(job.graph, heavy) * (1 + 1e-12)
         rooms = tuple(sum(row) for _, row in heavy)
         shares = tuple(servers.shares[index] for index, _ in heavy)
-        better = improved(job.graph, rooms, shares, inside)
-        first = grouped(job.graph, rooms)
+        better = SPREADS.improved(job.graph, rooms, shares, inside)
+        first = SPREADS.grouped(job.graph, rooms)
         assert tuple(map(sum, better)) == tuple(map(sum, first)) == rooms
         assert tuple(map(sum, zip(*better, strict=True))) == job.graph.replicas
         assert job.graph.iteration_s(better, shares, inside) <= job.graph.iteration_s(first, shares, inside)
@@ -187,13 +189,16 @@ def test_on_empty_servers_compact_is_never_slower(instance):
 def test_swaps_by_hand():
     """Heavy-Edge puts the pair of 2 * 9 together and cuts the chain twice; the chain in its order is cut once."""
     graph = JobGraph((1, 1, 1, 1), (1.0,) * 4, (8.0, 9.0, 8.0, 0.0), (0.0,) * 4)
-    assert grouped(graph, (2, 2)) == ((0, 1, 1, 0), (1, 0, 0, 1))
+    assert SPREADS.grouped(graph, (2, 2)) == ((0, 1, 1, 0), (1, 0, 0, 1))
     shares, inside = (2.0, 2.0), 1000.0
-    assert graph.iteration_s(grouped(graph, (2, 2)), shares, inside) == pytest.approx(1 + 16 / 2 + 18 / 1000)
-    assert improved(graph, (2, 2), shares, inside) in (((1, 1, 0, 0), (0, 0, 1, 1)), ((0, 1, 1, 0), (1, 0, 0, 1)))
+    assert graph.iteration_s(SPREADS.grouped(graph, (2, 2)), shares, inside) == pytest.approx(1 + 16 / 2 + 18 / 1000)
+    assert SPREADS.improved(graph, (2, 2), shares, inside) in (
+        ((1, 1, 0, 0), (0, 0, 1, 1)),
+        ((0, 1, 1, 0), (1, 0, 0, 1)),
+    )
     # in the chain's order the middle pays 18 / 2 > 16 / 2, so it is not taken; with 7 it is
     other = JobGraph((1, 1, 1, 1), (1.0,) * 4, (8.0, 7.0, 8.0, 0.0), (0.0, 0.0, 0.0, 0.0))
-    assert improved(other, (2, 2), shares, inside) == ((1, 1, 0, 0), (0, 0, 1, 1))
+    assert SPREADS.improved(other, (2, 2), shares, inside) == ((1, 1, 0, 0), (0, 0, 1, 1))
 
 
 def splits(count, rooms):

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.replica_placement import best_fit, chained, grouped, improved
+from dlsched.cluster.spreading import chained
 from dlsched.srpt_mapping import Instance
 from dlsched.srpt_mapping.placing import Servers, compact, heavy_edge, in_order
 
@@ -32,14 +32,16 @@ def tightest(gpus, free):
 def by_lists(graph, servers, free):
     """Where Heavy-Edge, compact and the order of the chain place a job, from what every server has free."""
     chosen = tightest(graph.gpus, free) if servers.consolidated else most_free(graph.gpus, free)
-    edges = list(zip([m for m, _ in chosen], grouped(graph, tuple(room for _, room in chosen)), strict=True))
+    edges = list(
+        zip([m for m, _ in chosen], servers.spreads.grouped(graph, tuple(room for _, room in chosen)), strict=True)
+    )
     chosen = tightest(graph.gpus, free)
     shares = tuple(servers.shares[m] for m, _ in chosen)
-    tight = improved(graph, tuple(room for _, room in chosen), shares, servers.inside)
+    tight = servers.spreads.improved(graph, tuple(room for _, room in chosen), shares, servers.inside)
     choices = [list(zip([m for m, _ in chosen], tight, strict=True))]
     if len(chosen) > 1:
         rooms = sorted((room, server) for server, room in enumerate(free) if room)
-        choices.append(best_fit(graph, rooms, servers.shares, servers.inside))
+        choices.append(servers.spreads.best_fit(graph, rooms, servers.shares, servers.inside))
     if servers.consolidated:
         choices = [each for each in choices if len(each) <= len(chosen)]
     chosen = most_free(graph.gpus, free)

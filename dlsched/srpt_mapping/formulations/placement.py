@@ -32,7 +32,7 @@ from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from dlsched.certificates import rounded_down
-from dlsched.cluster.job_graph import JobGraph
+from dlsched.cluster.job_graph import JobGraph, ring_bytes
 from dlsched.core.display import Brief
 from dlsched.core.errors import SolverError, UsageError
 from dlsched.core.gap import MEETING
@@ -231,7 +231,7 @@ class _Seconds:
     def bind(self, a: "cp_model.IntVar", s: int) -> None:
         """Bind ``a`` by the seconds of one stage on every server that it uses."""
         cp, graph, u = self.cp, self.graph, self.u
-        ring = Fraction(graph.ring_bytes(s))
+        ring = Fraction(ring_bytes(graph, s))
         one = cp.new_bool_var(f"o_{s}")
         cp.add(sum(u[s, m] for m in self.far) == 1).only_enforce_if(one)
         cp.add(sum(u[s, m] for m in self.far) >= 2).only_enforce_if(one.negated())

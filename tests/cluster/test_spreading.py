@@ -1,16 +1,19 @@
-"""Placement of a job's replicas on servers: Heavy-Edge, chain order, best fit, and the exact fastest spread."""
+"""Spreads of a job's replicas over servers: best fit by hand, and compiled loops beside interpreted ones."""
 
 import itertools
+import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dlsched.cluster.job_graph import JobGraph
-from dlsched.cluster.replica_placement import best_fit
+from dlsched.cluster import spreading
+from dlsched.cluster.job_graph import JobGraph, stage_s
+from dlsched.cluster.spreading import Spreads, spreads_for
 
 SETTINGS = settings(max_examples=120, derandomize=True, deadline=None, database=None)
 INSIDE, SHARE = 64.0, 1.0
+best_fit = Spreads(fast=False).best_fit
 
 
 def rooms_of(free):
@@ -130,7 +133,7 @@ def test_one_server_needs_no_card(stages, inside):
     graph = JobGraph(*zip(*stages, strict=True))
     splits = [(count,) for count in graph.replicas]
     for share in (1.0, 1e9):
-        slowest_s = max(graph.stage_s(stage, splits, [share], inside) for stage in range(len(stages)))
+        slowest_s = max(stage_s(graph, stage, splits, [share], inside) for stage in range(len(stages)))
         assert graph.iteration_s([graph.replicas], [share], inside) == slowest_s
 
 
@@ -152,3 +155,49 @@ def test_no_placement_is_faster_than_the_least_seconds(data):
     inside = data.draw(st.floats(0.5, 8.0))
     least_s = graph.least_s(max(map(sum, rows)), max(shares), inside)
     assert least_s <= graph.iteration_s(rows, shares, inside) * (1 + 1e-12)
+
+
+def drawn(seed):
+    """A job of up to six stages; its rooms and their shares; free GPUs of all servers, with shares."""
+    rng = random.Random(seed)
+    stages = rng.randint(1, 6)
+    graph = JobGraph(
+        tuple(rng.randint(1, rng.choice([2, 6, 12])) for _ in range(stages)),
+        tuple(rng.uniform(0.1, 0.3) for _ in range(stages)),
+        (*(rng.choice([0.0, 1.0, rng.uniform(0, 3)]) for _ in range(stages - 1)), 0.0),
+        tuple(rng.choice([0.0, rng.uniform(0, 3)]) for _ in range(stages)),
+    )
+    free = [rng.randint(1, rng.choice([2, 4, 8])) for _ in range(graph.gpus)]
+    shares = [8 / rng.choice([2, 4, 8]) for _ in free]
+    rooms, rest = [], graph.gpus
+    for room in free:
+        rooms += [min(room, rest)] * (rest > 0)
+        rest -= min(room, rest)
+    return graph, tuple(rooms), tuple(shares[: len(rooms)]), rooms_of(free), shares
+
+
+@pytest.mark.long
+def test_compiled_loops_give_the_same_spreads():
+    """To the bit, and the same seconds; half a minute of compiling."""
+    pytest.importorskip("numba")
+    plain, fast = Spreads(fast=False), Spreads(fast=True)
+    for seed in range(2000):
+        graph, rooms, own, free, shares = drawn(seed)
+        grouped = plain.grouped(graph, rooms)
+        assert fast.grouped(graph, rooms) == grouped
+        assert fast.improved(graph, rooms, own, INSIDE) == plain.improved(graph, rooms, own, INSIDE)
+        assert fast.best_fit(graph, free, shares, INSIDE) == plain.best_fit(graph, free, shares, INSIDE)
+        assert fast.iteration_s(graph, grouped, own, INSIDE) == graph.iteration_s(grouped, own, INSIDE)
+
+
+def test_many_jobs_are_placed_by_compiled_loops(monkeypatch):
+    """Numba is asked for from a size on, once; where there is none, loops are interpreted."""
+    asked = []
+    monkeypatch.setattr(spreading, "compiled", lambda loop, *parts: asked.append(loop.__name__))
+    monkeypatch.setattr(spreading, "COMPILED_FROM", 7)
+    spreading._spreads.cache_clear()
+    assert not (spreads_for(6), asked)[1]
+    assert spreads_for(7) is spreads_for(8)
+    assert asked == ["_grouped", "_improved", "_best_fit", "splits_s"]
+    assert spreads_for(7).grouped(chain((1, 1)), (1, 1)) == ((1, 0), (0, 1))
+    spreading._spreads.cache_clear()
