@@ -42,7 +42,7 @@ PRESETS = LISTED.presets
 
 NODES_A_JOB = 6
 
-_BLOCK = 4096  # jobs of ``mixed`` that are drawn at a time, so that their numbers stay in the cache
+_BLOCK = 4096  # jobs that are drawn at a time, so that their numbers stay in the cache
 _UPDATED = 0.75  # of these jobs, whose updates take time
 
 # Assumptions, not measurements: a push is applied by reading parameters and gradient and writing the parameters, at
@@ -141,21 +141,20 @@ def generate(
     if preset == "published":
         used = [_choose(generator) for _ in range(jobs)]
         rows = [_published(generator, model, step) for model, step in used]
-        drawn = {name: [row[name] for row in rows] for name in rows[0]}
+        blocks = iter([{name: [row[name] for row in rows] for name in rows[0]}])
         sources += _sources(used)
     elif preset == "equal":
-        drawn = {name: column * jobs for name, column in _mixed(generator, 1).items()}
+        blocks = iter([{name: column * jobs for name, column in _mixed(generator, 1).items()}])
     else:
-        drawn = _DRAW[preset](generator, jobs)
-    columns: Columns = {"id": [f"j{index}" for index in range(jobs)], **drawn}
-    if max_nodes is not None:
-        columns["max_nodes"] = [max_nodes] * jobs
-    return Instance(
-        name=f"{preset}-{jobs}x{total}-seed{seed}",
-        source="\n".join(sources),
-        nodes=total,
-        jobs=Job.of_columns(columns, [tuple(columns)] * jobs),
-    )
+        blocks = (_DRAW[preset](generator, min(_BLOCK, jobs - start)) for start in range(0, jobs, _BLOCK))
+    drawn = list[Job]()
+    for block in blocks:
+        size = len(block["epochs"])
+        columns: Columns = {"id": [f"j{index}" for index in range(len(drawn), len(drawn) + size)], **block}
+        if max_nodes is not None:
+            columns["max_nodes"] = [max_nodes] * size
+        drawn += Job.of_columns(columns, [tuple(columns)] * size)
+    return Instance(name=f"{preset}-{jobs}x{total}-seed{seed}", source="\n".join(sources), nodes=total, jobs=drawn)
 
 
 def _choose(generator: "np.random.Generator") -> tuple[PublishedSteps, Step]:
@@ -215,8 +214,7 @@ def _compute(generator: "np.random.Generator", jobs: int) -> Columns:
 
 def _mixed(generator: "np.random.Generator", jobs: int) -> Columns:
     """Independent figures; one update in four takes no time."""
-    blocks = [_numbers(generator, min(_BLOCK, jobs - start)) for start in range(0, jobs, _BLOCK)]
-    *numbers, batches, half, servers = np.concatenate(blocks, axis=1)
+    *numbers, batches, half, servers = _numbers(generator, jobs)
     spans = (_LOG_BANDWIDTH, _LOG_BYTES, _LOG_UPDATE_S, _LOG_S, _EPOCHS, _LOG_DATASET)
     log_bandwidth, log_bytes, log_update, log_s, *work = map(uniforms, numbers, spans)
     bandwidth, update_s = exp(log_bandwidth), exp(np.where(np.isnan(log_update), -math.inf, log_update))
