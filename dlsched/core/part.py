@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import chain, islice, repeat
+from operator import setitem
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -181,14 +182,16 @@ class Part(Brief, BaseModel):
         if cls.agree is None or not cls.agree(validated):
             raise ValueError("fields that may not agree")
         names = {kind: _GIVEN.setdefault(kind, {*kind}) for kind in set(given)}
-        own = {"__pydantic_fields_set__": map(names.__getitem__, given)}
-        unset = dict.fromkeys(("__pydantic_extra__", "__pydantic_private__"), repeat(None))
-        attributes = {name: iter(values) for name, values in (validated | own | unset).items()}
+        slots = {"fields_set": map(names.__getitem__, given), "extra": repeat(None), "private": repeat(None)}
+        attributes = {name: iter(values) for name, values in validated.items()}
         parts = list[Self]()
-        # few at a time stay in the cache while their attributes are set one by one, as above
+        # Attributes are set one by one here, too. Few parts at a time stay in the cache.
         while block := list(map(cls.__new__, repeat(cls, min(_CHUNK, len(given) - len(parts))))):
+            own = list(map(vars, block))
             for name, values in attributes.items():
-                deque(map(object.__setattr__, block, repeat(name), values), 0)
+                deque(map(setitem, own, repeat(name), values), 0)
+            for name, values in slots.items():
+                deque(map(getattr(BaseModel, f"__pydantic_{name}__").__set__, block, values), 0)
             parts += block
         return parts
 
