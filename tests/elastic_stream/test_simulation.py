@@ -191,7 +191,8 @@ def test_the_loop_gives_the_stream_of_the_simulator(order, size, fast, monkeypat
         pytest.skip("Numba is not installed")
     monkeypatch.setattr(queue_stream, "COMPILED_FROM", 1 if fast else 10**9)
     if not fast:
-        monkeypatch.setattr(turns_loop, "_NEAR", 2)
+        for name in ("_NEAR", "_BLOCK"):
+            monkeypatch.setattr(turns_loop, name, 2)
     for instance in STREAMS:
         assert Queue(order, SIZES[size]).rule is not None and Asked(order, SIZES[size]).rule is None
         assert made(instance, Queue(order, SIZES[size])) == made(instance, Asked(order, SIZES[size]))

@@ -120,7 +120,7 @@ def _turn(jobs: Sequence[Queued], changes: list[int], event: int, job: int, runs
     run.runs = runs
 
 
-def wait(jobs: Sequence[Queued], waiting: list[list[Entry]], filled: list[int], entry: Entry) -> None:
+def _wait(jobs: Sequence[Queued], waiting: list[list[Entry]], filled: list[int], entry: Entry) -> None:
     """Let a job wait, in the heap of its size."""
     kind = jobs[entry[1]].kind
     queue = waiting[kind]
@@ -170,7 +170,7 @@ def _admit(
         else:
             _turn(jobs, changes, event, job, 0)
             if order == STATIC:  # its key as one that waits is no other
-                wait(jobs, waiting, filled, behind)
+                _wait(jobs, waiting, filled, behind)
             else:
                 stopped.append((behind[0] - shift, job))
     del running[stay:]
@@ -309,12 +309,12 @@ def serve(
             if state[_FREE] < jobs[job].size and (
                 entry[0] + shift > running[-1][0] or not _fits(jobs, order, running, state, entry, shift, now)
             ):
-                wait(jobs, waiting, filled, entry)
+                _wait(jobs, waiting, filled, entry)
             else:
                 gain = _admit(jobs, order, running, waiting, filled, state, stopped, changes, event, entry, shift, now)
                 _fill(jobs, order, running, waiting, filled, state, stopped, changes, event, gain, shift, now)
         for entry in stopped:  # jobs stopped in this event wait from now on, with the key of a stopped job
-            wait(jobs, waiting, filled, (job_key(jobs[entry[1]], order, now, True), entry[1]))
+            _wait(jobs, waiting, filled, (job_key(jobs[entry[1]], order, now, True), entry[1]))
         stopped.clear()
         for job in changes:  # end the period of each job that changed, and begin a new one if it runs
             run = jobs[job]
@@ -349,4 +349,4 @@ def serve(
 
 
 PERIODS = (left_of, job_key, stop, start, left_after, end_after, block)
-PARTS = (*PERIODS, sort_again, _fits, _turn, _admit, wait, _fill)
+PARTS = (*PERIODS, sort_again, _fits, _turn, _admit, _wait, _fill)

@@ -15,18 +15,21 @@ Of the columns of ``Queued``, ``runs`` is 1 for a far job, and ``key`` is the en
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
+
+import numpy as np
 
 from dlsched.core.gap import ROUNDING
 from dlsched.elastic_stream.simulation.present_jobs import ATTAINED, BARREN, FEW, IDLE, Queued
-from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, Entry, block, sort_again, start, stop, wait
+from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, Entry, block, sort_again, start, stop
 
 _NEAR, _PART = 32, 16  # running jobs that are near: at least so many, and one in so many
+_BLOCK = 512  # waiting jobs of one size in a block; one of more than twice as many is halved
 _SLACK = 1 + 1e-12  # rounding of keys
 _MOMENTS, _PERIODS = 256, 512  # between two yields, at most; more periods would leave the cache
 _KEY, _SINCE, _RATE = range(
     3
-)  # of far jobs, in ``known``: keys are at most this, at this time, and grow at most so fast
+)  # in ``known``: keys of far jobs are at most this, at this time, and grow at most so fast
 
 
 def _bound(known: list[float], now: float) -> float:
@@ -34,11 +37,37 @@ def _bound(known: list[float], now: float) -> float:
     return (known[_KEY] + known[_RATE] * (now - known[_SINCE])) * _SLACK
 
 
-def _least(jobs: Sequence[Queued], waiting: list[list[Entry]], filled: list[int], free: int) -> Entry:
+def _wait(blocks: list[list[Entry]], batch: list[Entry]) -> None:
+    """Merge a sorted batch into sorted blocks, from the last entries on, the least of all."""
+    done, index = 0, len(blocks) - 1
+    while done < len(batch):
+        # What is less than all of the block before belongs into this one.
+        until = bisect_left(batch, blocks[index - 1][-1]) if index > 0 else len(batch)
+        if until > done:
+            part = blocks[index]
+            old = len(part) - 1
+            part.extend(batch[done:until])
+            place = len(part) - 1
+            while done < until:
+                if old >= 0 and part[old] < batch[done]:
+                    part[place] = part[old]
+                    old -= 1
+                else:
+                    part[place] = batch[done]
+                    done += 1
+                place -= 1
+            if len(part) > 2 * _BLOCK:
+                middle = len(part) // 2
+                blocks[index] = part[middle:]
+                blocks.insert(index, part[:middle])
+        index -= 1
+
+
+def _least(jobs: Sequence[Queued], waiting: list[list[list[Entry]]], filled: list[int], free: int) -> Entry:
     """The first waiting job that needs at most the free units; an infinite key if there is none."""
     least = (math.inf, -1)
     for kind in filled:
-        head = waiting[kind][0]
+        head = waiting[kind][-1][-1]
         if head < least and jobs[head[1]].size <= free:
             least = head
     return least
@@ -47,7 +76,7 @@ def _least(jobs: Sequence[Queued], waiting: list[list[Entry]], filled: list[int]
 def _divide(
     jobs: Sequence[Queued],
     near: list[Entry],
-    waiting: list[list[Entry]],
+    waiting: list[list[list[Entry]]],
     filled: list[int],
     free: int,
     stopped: list[Entry],
@@ -72,26 +101,27 @@ def _divide(
         line.append(head)
         free -= jobs[head[1]].size
         kind = jobs[head[1]].kind
-        heappop(waiting[kind])
-        if not len(waiting[kind]):
-            filled.remove(kind)
+        blocks = waiting[kind]
+        blocks[-1].pop()
+        if not len(blocks[-1]):
+            blocks.pop()
+            if not len(blocks):
+                filled.remove(kind)
         head = _least(jobs, waiting, filled, free)
 
 
 def _next_ends(jobs: Sequence[Queued], near: list[Entry], far: list[int]) -> tuple[list[tuple[float, int, int]], float]:
-    """The next ends of running jobs, sorted, and the time before which there are no others."""
-    ends = [(jobs[job].key, jobs[job].stamp, job) for _, job in near]
+    """The next ends of running jobs, a heap, and the time before which there are no others."""
+    running = [job for _, job in near]
     for job in far:
         if jobs[job].runs:
-            ends.append((jobs[job].key, jobs[job].stamp, job))
-    ends.sort()
-    count, horizon = max(_NEAR, len(ends) // _PART), math.inf
-    if len(ends) > count:
+            running.append(job)
+    count, horizon = max(_NEAR, len(running) // _PART), math.inf
+    if len(running) > count:
         # Ends within the rounding of the clock belong to one event.
-        horizon = ends[count][0] * (1 + 4 * ROUNDING)
-        while count < len(ends) and ends[count][0] < horizon:
-            count += 1
-        del ends[count:]
+        horizon = np.partition(np.array([jobs[job].key for job in running]), count)[count] * (1 + 4 * ROUNDING)
+    ends = [(jobs[job].key, jobs[job].stamp, job) for job in running if jobs[job].key < horizon]
+    heapify(ends)
     return ends, horizon
 
 
@@ -101,13 +131,14 @@ def take_turns(
     """Serve all jobs, which arrive in the order ``arriving``, by attained service; yields what ``queue_loop.serve`` does.
 
     ``order`` is ``ATTAINED``. Between events ``near`` are running jobs, sorted by their keys at the last event; ``far`` may
-    still hold jobs that are gone; other jobs present are in the heap ``waiting`` of their size; ``filled`` lists those in use.
+    still hold jobs that are gone; other jobs present are in ``waiting``: by size, falling blocks.
     """
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job); Numba infers the types
     ended = [(0, 0.0, 0.0, 0) for _ in range(0)]
     near, stopped, far = [(0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)], [0 for _ in range(0)]
-    waiting = [[(0.0, 0) for _ in range(0)] for _ in range(kinds)]
-    filled, known = [0 for _ in range(0)], [-math.inf, 0.0, 0.0]
+    waiting = [[[(0.0, 0) for _ in range(0)] for _ in range(0)] for _ in range(kinds)]
+    batches = [[(0.0, 0) for _ in range(0)] for _ in range(kinds)]
+    filled, fresh, known = [0 for _ in range(0)], [0 for _ in range(0)], [-math.inf, 0.0, 0.0]
     now, horizon = 0.0, math.inf
     came = present = barren = stamps = event = away = taken = 0  # far jobs, and their units
     while came < len(arriving) or present:
@@ -149,17 +180,20 @@ def take_turns(
             free -= jobs[near[first][1]].size
             first += 1
         if free < 0 or _least(jobs, waiting, filled, units)[0] <= most:  # all running jobs are near
-            for job in far:
-                if jobs[job].runs:
-                    jobs[job].runs = 0
-                    near.append((0.0, job))
+            line = [(0.0, job) for job in far if jobs[job].runs]  # in about the order of their keys
+            for _, job in line:
+                jobs[job].runs = 0
+            line.extend(near)
+            near = line
             far.clear()
             away, taken, most = 0, 0, -math.inf
             sort_again(jobs, ATTAINED, near, now)
         near = _divide(jobs, near, waiting, filled, units - taken, stopped)
         for entry in stopped:
             run = jobs[entry[1]]
-            wait(jobs, waiting, filled, entry)
+            batches[run.kind].append(entry)
+            if len(batches[run.kind]) == 1:
+                fresh.append(run.kind)
             if not run.units:  # it has only arrived
                 continue
             if now > run.since:
@@ -168,6 +202,13 @@ def take_turns(
             stamps += 1
             run.units, run.since, run.stamp = 0, now, stamps
         stopped.clear()
+        for kind in fresh:
+            if not len(waiting[kind]):
+                filled.append(kind)
+                waiting[kind].append(batches[kind][:0])
+            _wait(waiting[kind], batches[kind])
+            batches[kind].clear()
+        fresh.clear()
         for entry in near:
             run = jobs[entry[1]]
             if not run.units:
@@ -201,4 +242,4 @@ def take_turns(
     yield block(ended), now, came, present, barren
 
 
-PARTS = (*PERIODS, _bound, sort_again, wait, _least, _divide, _next_ends)
+PARTS = (*PERIODS, _bound, sort_again, _wait, _least, _divide, _next_ends)
