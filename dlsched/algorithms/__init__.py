@@ -8,6 +8,7 @@ time
 ``start_tree``       exact search over starts; parts of an instance that may be decided apart
 ``start_prices``     a bound for it from prices of a unit over time
 ``overtaking``       jobs in line, whoever fits runs
+``waiting_jobs``     the first of jobs that wait in classes which may start
 ``recurrence``       predictions from earlier jobs of the same kind
 ``time_costs``       costs of completion times, for their mean, the largest ratio or alpha-fair utilities
 ===================  ========================================================================================

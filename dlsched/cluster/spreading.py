@@ -40,35 +40,6 @@ _Table = list[list[int]]  # replicas by server and stage, or by stage and server
 T = TypeVar("T")
 
 
-@lru_cache(maxsize=4_096)
-def grouped(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
-    """Heavy-Edge: share the replicas out to rooms that hold exactly as many; rows by room and stage.
-
-    Each room in turn first gets the two ends of the heaviest edge between unplaced replicas (``edge_weight``); then, one by
-    one, the replica with the largest weight of edges to those in the room (ties: the earliest stage). Cost: O(g S). After
-    ``_MOST_STEPS`` / S replicas or groups of replicas, the rest follows in the order of the chain.
-    """
-    return _frozen(_grouped(graph, rooms))
-
-
-@lru_cache(maxsize=4_096)
-def improved(graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float) -> Rows:
-    """Take the faster of ``grouped`` and ``chained``; swap replicas while that makes an iteration faster."""
-    return _frozen(_improved(graph, rooms, shares, inside))
-
-
-def best_fit(graph: JobGraph, rooms: Sequence[tuple[int, int]], shares: Sequence[float], inside: float) -> Packed:
-    """Pack the stages of a job on servers, ascending pairs of free GPUs and index; return the fastest packing of the bisection.
-
-    Cost: O(M log M + S log S (log M + servers used)). Every stage is packed whole if that is possible and there are at most two
-    stages, or the numbers of replicas divide one another (such as powers of two): some level packs each stage alone, and best
-    fit decreasing then places all whenever possible. A stage that no server holds takes the servers with the most room; its
-    rest goes to the server that it fits best.
-    """
-    servers, rows = _best_fit(graph, rooms, shares, inside)
-    return list(zip(servers, _frozen(rows), strict=True))
-
-
 def chained(graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
     """Fill room after room with the stages in the order of the chain."""
     return _frozen(_chained(graph, rooms))
@@ -186,26 +157,35 @@ def _turns(weights: list[float], best: int, unplaced: list[int], pull: list[floa
     return turns
 
 
-def _improved(graph: _Graph, rooms: Sequence[int], shares: Sequence[float], inside: float) -> _Table:
-    """Rows of ``improved``."""
-    rows = _chained(graph, rooms)
-    if len(rooms) == 1 or len(graph.replicas) == 1:
-        return rows
-    splits, others = _by_stage(_grouped(graph, rooms)), _by_stage(rows)
-    if splits_s(graph, others, shares, inside) < splits_s(graph, splits, shares, inside):
-        splits = others
-    gpus = sum(rooms)
-    if gpus * gpus <= _MANY:
+def _grouped_s(graph: _Graph, rooms: Sequence[int], shares: Sequence[float], inside: float) -> tuple[_Table, float]:
+    """Rows and seconds of ``grouped``."""
+    rows = _grouped(graph, rooms)
+    return rows, splits_s(graph, _by_stage(rows), shares, inside)
+
+
+def _improved(graph: _Graph, rooms: Sequence[int], shares: Sequence[float], inside: float) -> tuple[_Table, float]:
+    """Rows and seconds of ``improved``."""
+    splits = _by_stage(_chained(graph, rooms))
+    iteration_s = splits_s(graph, splits, shares, inside)
+    if len(rooms) == 1 or len(splits) == 1:
+        return _by_stage(splits), iteration_s
+    others = _by_stage(_grouped(graph, rooms))
+    others_s = splits_s(graph, others, shares, inside)
+    if others_s <= iteration_s:
+        splits, iteration_s = others, others_s
+    if sum(rooms) ** 2 <= _MANY:
         # Pairs of (server, stage) to exchange: a round of swaps evaluates about this many placements.
         pairs = len(rooms) * len(splits)
-        for _ in range(min(_ROUNDS, _MOST_SWAPS // max(1, pairs * pairs // 2))):
-            if not _swap_best(graph, splits, shares, inside):
+        for _ in range(min(_ROUNDS, _MOST_SWAPS // max(1, pairs**2 // 2))):
+            better_s = _swap_best(graph, splits, shares, inside)
+            if better_s == iteration_s:
                 break
-    return _by_stage(splits)
+            iteration_s = better_s
+    return _by_stage(splits), iteration_s
 
 
-def _swap_best(graph: _Graph, splits: _Table, shares: Sequence[float], inside: float) -> bool:
-    """Make the first of the fastest exchanges of two replicas; False: none makes an iteration faster."""
+def _swap_best(graph: _Graph, splits: _Table, shares: Sequence[float], inside: float) -> float:
+    """Make the first of the fastest exchanges of two replicas if that makes an iteration faster; return its seconds."""
     stages, servers = range(len(splits)), range(len(splits[0]))
     stages_s = [stage_s(graph, stage, splits, shares, inside) for stage in stages]
     # the slowest stage first: most swaps leave it as slow, and need not be looked at further
@@ -232,10 +212,9 @@ def _swap_best(graph: _Graph, splits: _Table, shares: Sequence[float], inside: f
                     if slowest_s < least_s:
                         best, least_s = (stage, other, first, second), slowest_s
                     _swap(splits, stage, other, second, first)
-    if best[0] < 0:
-        return False
-    _swap(splits, best[0], best[1], best[2], best[3])
-    return True
+    if best[0] >= 0:
+        _swap(splits, best[0], best[1], best[2], best[3])
+    return least_s
 
 
 def _swap(splits: _Table, stage: int, other: int, first: int, second: int) -> None:
@@ -248,8 +227,8 @@ def _swap(splits: _Table, stage: int, other: int, first: int, second: int) -> No
 
 def _best_fit(
     graph: _Graph, rooms: Sequence[Sequence[int]], shares: Sequence[float], inside: float
-) -> tuple[list[int], _Table]:
-    """Places in ``rooms``, to which ``shares`` belong, and rows of ``best_fit``."""
+) -> tuple[list[int], _Table, float]:
+    """Places in ``rooms``, to which ``shares`` belong, rows and seconds of ``best_fit``."""
     stages, largest, least = len(graph.replicas), rooms[-1][0], min(shares)
     # seconds of the slower end of every edge if all its bytes went between servers; no block spans a stage that no server holds
     edges_s = [0.0 for _ in range(stages - 1)]
@@ -266,7 +245,8 @@ def _best_fit(
             levels.append(edge_s)
     places, rows = _packed(graph, rooms, edges_s, levels[-1])
     # Bisection over levels: a higher level cuts more edges, so blocks get smaller and easier to pack.
-    low, high, least_s, rounds = 0, len(levels) - 1, -1.0, _MOST_STAGES // stages
+    low, high, rounds = 0, len(levels) - 1, _MOST_STAGES // stages
+    least_s = splits_s(graph, _by_stage(rows), [shares[place] for place in places], inside)
     while low < high and rounds:
         rounds -= 1
         middle = (low + high) // 2
@@ -275,12 +255,10 @@ def _best_fit(
             low = middle + 1
             continue
         high = middle
-        if least_s < 0:
-            least_s = splits_s(graph, _by_stage(rows), [shares[place] for place in places], inside)
         other_s = splits_s(graph, _by_stage(other_rows), [shares[place] for place in others], inside)
         if other_s < least_s:
             places, rows, least_s = others, other_rows, other_s
-    return places, rows
+    return places, rows, least_s
 
 
 def _packed(
@@ -327,37 +305,42 @@ _SPREADING = (*_PARTS, _grouped, _fill_room, _put, _turns, _swap_best, _swap)
 
 
 class Spreads:
-    """The rules, interpreted or compiled. Of ``grouped`` and ``improved`` the last spreads are remembered if not too large.
+    """The rules, interpreted or compiled. Of ``grouped`` and ``improved`` the last results are remembered if not too large.
 
-    ``shares``, ``inside``: bandwidths, as for ``JobGraph``; shares of rooms, or of all servers for ``best_fit``.
+    All give the seconds of an iteration, too. ``shares``, ``inside``: bandwidths, as for ``JobGraph``; shares of rooms, or of all
+    servers for ``best_fit``.
     """
 
     def __init__(self, *, fast: bool) -> None:
         def loop(plain: Callable[..., T], *parts: Callable[..., object]) -> Callable[..., T]:
             return (compiled(plain, *parts) if fast else None) or plain
 
-        self._loops = loop(_grouped, *_SPREADING), loop(_improved, *_SPREADING), loop(_best_fit, *_PARTS, _packed)
-        self._splits_s = loop(splits_s, *_PARTS)
-        self._fast = self._splits_s is not splits_s
+        self._grouped, self._improved = loop(_grouped_s, *_SPREADING), loop(_improved, *_SPREADING)
+        self._best_fit = loop(_best_fit, *_PARTS, _packed)
+        self._fast = self._grouped is not _grouped_s
         self._last: tuple[JobGraph, Stages] | None = None
-        self._known = lru_cache(4_096)(self._rows)
+        self._known = lru_cache(4_096)(self._spread)
 
-    def grouped(self, graph: JobGraph, rooms: tuple[int, ...]) -> Rows:
+    def grouped(
+        self, graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float
+    ) -> tuple[Rows, float]:
         """Heavy-Edge: share the replicas out to rooms that hold exactly as many; rows by room and stage.
 
         Each room in turn first gets the two ends of the heaviest edge between unplaced replicas (``edge_weight``); then, one by
         one, the replica with the largest weight of edges to those in the room (ties: the earliest stage). Cost: O(g S). After
         ``_MOST_STEPS`` / S replicas or groups of replicas, the rest follows in the order of the chain.
         """
-        return self._remembered(graph, rooms)
+        return self._remembered(False, graph, rooms, shares, inside)
 
-    def improved(self, graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float) -> Rows:
+    def improved(
+        self, graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float
+    ) -> tuple[Rows, float]:
         """Take the faster of ``grouped`` and ``chained``; swap replicas while that makes an iteration faster."""
-        return self._remembered(graph, rooms, shares, inside)
+        return self._remembered(True, graph, rooms, shares, inside)
 
     def best_fit(
         self, graph: JobGraph, rooms: Sequence[tuple[int, int]], shares: Sequence[float], inside: float
-    ) -> Packed:
+    ) -> tuple[Packed, float]:
         """Pack the stages of a job on servers, ascending pairs of free GPUs and index; the fastest packing of the bisection.
 
         Cost: O(M log M + S log S (log M + servers used)). Every stage is packed whole if that is possible and there are at most
@@ -365,29 +348,24 @@ class Spreads:
         best fit decreasing then places all whenever possible. A stage that no server holds takes the servers with the most room;
         its rest goes to the server that it fits best.
         """
-        own = [shares[server] for _, server in rooms]
-        places, rows = self._loops[2](self._stages(graph), self._numbers(rooms), self._numbers(own), inside)
-        return [(rooms[place][1], row) for place, row in zip(places, _frozen(rows), strict=True)]
+        own = self._numbers([shares[server] for _, server in rooms])
+        places, rows, iteration_s = self._best_fit(self._stages(graph), self._numbers(rooms), own, inside)
+        return [(rooms[place][1], row) for place, row in zip(places, _frozen(rows), strict=True)], iteration_s
 
-    def iteration_s(self, graph: JobGraph, rows: Rows, shares: Sequence[float], inside: float) -> float:
-        """Seconds of an iteration, as of ``JobGraph``."""
-        if not self._fast or len(rows) == 1:
-            return graph.iteration_s(rows, shares, inside)
-        return self._splits_s(self._stages(graph), np.array(rows).T, np.array(shares), inside)
-
-    def _remembered(self, graph: JobGraph, rooms: tuple[int, ...], *bandwidths: Any) -> Rows:
-        """As ``_rows``, from the cache if the rows are few."""
+    def _remembered(
+        self, swapped: bool, graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float
+    ) -> tuple[Rows, float]:
+        """As ``_spread``, from the cache if the rows are few."""
         few = len(rooms) * len(graph.replicas) <= _REMEMBERED
-        return (self._known if few else self._rows)(graph, rooms, *bandwidths)
+        return (self._known if few else self._spread)(swapped, graph, rooms, shares, inside)
 
-    def _rows(
-        self, graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...] = (), inside: float = 0.0
-    ) -> Rows:
-        """Rows of ``improved``, or without bandwidths of ``grouped``."""
-        stages, room = self._stages(graph), self._numbers(rooms)
-        if shares:
-            return _frozen(self._loops[1](stages, room, self._numbers(shares), inside))
-        return _frozen(self._loops[0](stages, room))
+    def _spread(
+        self, swapped: bool, graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float
+    ) -> tuple[Rows, float]:
+        """Rows and seconds of ``grouped`` or ``improved``."""
+        loop = self._improved if swapped else self._grouped
+        rows, iteration_s = loop(self._stages(graph), self._numbers(rooms), self._numbers(shares), inside)
+        return _frozen(rows), iteration_s
 
     def _numbers(self, numbers: Sequence[Any]) -> Any:
         """Numbers as loops take them."""

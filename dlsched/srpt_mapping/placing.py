@@ -95,7 +95,8 @@ class Servers:
             for pool in instance.pool_names
         }
         self._index = {name: server for server, name in enumerate(self.names)}
-        # seconds and shares of placements seen before
+        # the latest placement and its seconds, the same for copies; seconds and shares of placements seen before
+        self._latest: list[tuple[Placed, float]] = [([], 0.0)]
         self._known: dict[tuple[object, ...], float] = {}
         self._shares: dict[tuple[int, tuple[int, ...]], tuple[Share, ...]] = {}
 
@@ -150,8 +151,15 @@ class Servers:
         other._free, other.rooms, other.total = free, _rooms(free), sum(free)
         return other
 
+    def takes(self, placed: Placed, iteration_s: float) -> Placed:
+        """Note the seconds that a placement takes; return it."""
+        self._latest[0] = placed, iteration_s
+        return placed
+
     def iteration_s(self, graph: JobGraph, placed: Placed) -> float:
         """Alpha of a placement; remembered, as clusters have few kinds of servers."""
+        if placed is self._latest[0][0]:
+            return self._latest[0][1]
         if len(placed) == 1:
             return graph.iteration_s([placed[0][1]], [self.shares[placed[0][0]]], self.inside)
         counts = tuple([row for _, row in placed])
@@ -159,7 +167,7 @@ class Servers:
         key = graph, counts, shares
         known_s = self._known.get(key)
         if known_s is None:
-            known_s = self.spreads.iteration_s(graph, counts, shares, self.inside)
+            known_s = graph.iteration_s(counts, shares, self.inside)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             if len(placed) * len(graph.replicas) <= _REMEMBERED:
@@ -243,8 +251,9 @@ def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
     if len(chosen) == 1:
         return [(chosen[0][0], graph.replicas)]
     rooms = tuple([room for _, room in chosen])
-    rows = servers.spreads.grouped(graph, rooms)
-    return [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
+    shares = tuple([servers.shares[server] for server, _ in chosen])
+    rows, iteration_s = servers.spreads.grouped(graph, rooms, shares, servers.inside)
+    return servers.takes([(server, row) for (server, _), row in zip(chosen, rows, strict=True)], iteration_s)
 
 
 def compact(graph: JobGraph, servers: Servers) -> Placed:
@@ -263,14 +272,16 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
         return [(chosen[0][0], graph.replicas)]
     rooms = tuple(room for _, room in chosen)
     shares = tuple(servers.shares[server] for server, _ in chosen)
-    rows = servers.spreads.improved(graph, rooms, shares, servers.inside)
-    placed = [(server, row) for (server, _), row in zip(chosen, rows, strict=True)]
+    rows, iteration_s = servers.spreads.improved(graph, rooms, shares, servers.inside)
+    placed = servers.takes([(server, row) for (server, _), row in zip(chosen, rows, strict=True)], iteration_s)
     if len(graph.replicas) == 1 and servers.shares[0] == servers.shares[-1]:
         return placed  # a ring is as fast on any servers
-    packed = servers.spreads.best_fit(graph, _for_stages(graph, servers.rooms), servers.shares, servers.inside)
-    if servers.consolidated and len(packed) > len(placed):
+    packed, packed_s = servers.spreads.best_fit(
+        graph, _for_stages(graph, servers.rooms), servers.shares, servers.inside
+    )
+    if packed_s >= iteration_s or (servers.consolidated and len(packed) > len(placed)):
         return placed
-    return min(placed, packed, key=lambda each: servers.iteration_s(graph, each))
+    return servers.takes(packed, packed_s)
 
 
 def taken_of(placed: Placed) -> list[tuple[int, int]]:

@@ -27,15 +27,15 @@ some, reservations count the GPUs of all of them. Jobs of a group at its limit t
 
 import heapq
 import math
-from bisect import bisect_left, bisect_right, insort
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
-from itertools import groupby, islice, takewhile
+from itertools import groupby, takewhile
 from operator import itemgetter
 
 import numpy as np
 
+from dlsched.algorithms.waiting_jobs import WaitingJobs
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import UsageError
 from dlsched.core.garbage import uncollected
@@ -249,48 +249,6 @@ def _in_order(change: tuple[float, int, Room]) -> tuple[float, int]:
     return change[0], -change[1]
 
 
-class _Waiting:
-    """The jobs that wait, by their places in the queue, in classes of equal GPUs and groups; ``slots``: by group those left.
-
-    All arguments by place. ``classes``: by GPUs and group the places, and lengths in seconds with places, both ascending.
-    """
-
-    def __init__(self, kinds: Sequence[tuple[int, int]], lengths_s: Sequence[float], slots: Sequence[int]) -> None:
-        self._kinds, self._lengths_s, self._slots = kinds, lengths_s, slots
-        self.classes: defaultdict[tuple[int, int], tuple[list[int], list[tuple[float, int]]]]
-        self.classes = defaultdict(lambda: ([], []))
-
-    def add(self, place: int) -> None:
-        """Let a job wait."""
-        places, lengths = self.classes[self._kinds[place]]
-        insort(places, place)
-        insort(lengths, (self._lengths_s[place], place))
-
-    def remove(self, place: int) -> None:
-        """Take out a job that starts."""
-        places, lengths = self.classes[self._kinds[place]]
-        del places[bisect_left(places, place)], lengths[bisect_left(lengths, (self._lengths_s[place], place))]
-        if not places:
-            del self.classes[self._kinds[place]]
-
-    def rest(self, after: int) -> list[int]:
-        """Places after one, of groups that have slots left."""
-        own = self.classes.items()
-        return sorted(each for (_, group), (places, _) in own if self._slots[group] for each in places if each > after)
-
-    def first(self, after: int, now_s: float, free: tuple[int, int, float] | None) -> int | None:
-        """The first of ``rest`` that fits beside the reservation or ends before it, ``free`` as of ``free_now``; None: any."""
-        total, beside, until_s = free or (math.inf, math.inf, 0.0)
-        found: list[int] = []
-        for (gpus, group), (places, lengths) in self.classes.items():
-            if gpus <= total and self._slots[group] and (gpus <= beside or now_s + lengths[0][0] <= until_s):
-                own: Iterator[int] = islice(places, bisect_right(places, after), None)
-                if gpus > beside:
-                    own = (place for place in own if now_s + self._lengths_s[place] <= until_s)
-                found += islice(own, 1)
-        return min(found, default=None)
-
-
 @uncollected()
 def backfill_reserving(
     instance: Instance,
@@ -376,7 +334,7 @@ def _run(
     group_of = [index_of.get(job.group or "", len(index_of)) for job in jobs]
     slots = [*(group.limit for group in aside.instance.groups), len(jobs) + 1]
     planned_s = lengths_s[order].tolist()
-    waiting = _Waiting([(jobs[j].gpus, group_of[j]) for j in order], planned_s, slots)
+    waiting = WaitingJobs([(jobs[j].gpus, group_of[j]) for j in order], planned_s, slots)
     for _, job, _ in running:
         slots[group_of[job]] -= 1
 

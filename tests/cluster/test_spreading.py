@@ -13,7 +13,6 @@ from dlsched.cluster.spreading import Spreads, spreads_for
 
 SETTINGS = settings(max_examples=120, derandomize=True, deadline=None, database=None)
 INSIDE, SHARE = 64.0, 1.0
-best_fit = Spreads(fast=False).best_fit
 
 
 def rooms_of(free):
@@ -30,7 +29,7 @@ def chain(replicas, outputs=None, rings=None):
 
 def packed(graph, free):
     """Rows by server."""
-    return dict(best_fit(graph, rooms_of(free), [SHARE] * len(free), INSIDE))
+    return dict(spreads_for(1).best_fit(graph, rooms_of(free), [SHARE] * len(free), INSIDE)[0])
 
 
 def can_be_whole(replicas, free):
@@ -86,7 +85,7 @@ def test_every_replica_once_and_no_more_than_is_free(replicas, free, data):
         free = [*free, sum(replicas)]
     outputs = [data.draw(st.sampled_from((0.0, 1.0, 30.0))) for _ in replicas[1:]] + [0.0]
     rings = [data.draw(st.sampled_from((0.0, 1.0, 30.0))) for _ in replicas]
-    placed = best_fit(chain(replicas, outputs, rings), rooms_of(free), [SHARE] * len(free), INSIDE)
+    placed, _ = spreads_for(1).best_fit(chain(replicas, outputs, rings), rooms_of(free), [SHARE] * len(free), INSIDE)
     assert len({server for server, _ in placed}) == len(placed)
     assert tuple(map(sum, zip(*(row for _, row in placed), strict=True))) == tuple(replicas)
     assert all(0 < sum(row) <= free[server] and min(row) >= 0 for server, row in placed)
@@ -106,7 +105,7 @@ def test_no_ring_is_cut_without_need(replicas, free):
     if not can_be_whole(replicas, free):
         return
     graph = chain(replicas)
-    placed = best_fit(graph, rooms_of(free), [SHARE] * len(free), INSIDE)
+    placed, _ = spreads_for(1).best_fit(graph, rooms_of(free), [SHARE] * len(free), INSIDE)
     assert all(sum(row[stage] > 0 for _, row in placed) == 1 for stage, count in enumerate(replicas) if count > 1)
     seconds = graph.iteration_s([row for _, row in placed], [SHARE] * len(placed), INSIDE)
     assert seconds == max(1 + 2 * (count - 1) / count / INSIDE for count in replicas)
@@ -183,11 +182,11 @@ def test_compiled_loops_give_the_same_spreads():
     plain, fast = Spreads(fast=False), Spreads(fast=True)
     for seed in range(2000):
         graph, rooms, own, free, shares = drawn(seed)
-        grouped = plain.grouped(graph, rooms)
-        assert fast.grouped(graph, rooms) == grouped
+        rows, iteration_s = grouped = plain.grouped(graph, rooms, own, INSIDE)
+        assert iteration_s == graph.iteration_s(rows, own, INSIDE)
+        assert fast.grouped(graph, rooms, own, INSIDE) == grouped
         assert fast.improved(graph, rooms, own, INSIDE) == plain.improved(graph, rooms, own, INSIDE)
         assert fast.best_fit(graph, free, shares, INSIDE) == plain.best_fit(graph, free, shares, INSIDE)
-        assert fast.iteration_s(graph, grouped, own, INSIDE) == graph.iteration_s(grouped, own, INSIDE)
 
 
 def test_many_jobs_are_placed_by_compiled_loops(monkeypatch):
@@ -198,6 +197,6 @@ def test_many_jobs_are_placed_by_compiled_loops(monkeypatch):
     spreading._spreads.cache_clear()
     assert not (spreads_for(6), asked)[1]
     assert spreads_for(7) is spreads_for(8)
-    assert asked == ["_grouped", "_improved", "_best_fit", "splits_s"]
-    assert spreads_for(7).grouped(chain((1, 1)), (1, 1)) == ((1, 0), (0, 1))
+    assert asked == ["_grouped_s", "_improved", "_best_fit"]
+    assert spreads_for(7).grouped(chain((1, 1)), (1, 1), (SHARE, SHARE), INSIDE) == (((1, 0), (0, 1)), 1.0)
     spreading._spreads.cache_clear()

@@ -32,16 +32,15 @@ def tightest(gpus, free):
 def by_lists(graph, servers, free):
     """Where Heavy-Edge, compact and the order of the chain place a job, from what every server has free."""
     chosen = tightest(graph.gpus, free) if servers.consolidated else most_free(graph.gpus, free)
-    edges = list(
-        zip([m for m, _ in chosen], servers.spreads.grouped(graph, tuple(room for _, room in chosen)), strict=True)
-    )
+    given = tuple(room for _, room in chosen), tuple(servers.shares[m] for m, _ in chosen)
+    edges = list(zip([m for m, _ in chosen], servers.spreads.grouped(graph, *given, servers.inside)[0], strict=True))
     chosen = tightest(graph.gpus, free)
-    shares = tuple(servers.shares[m] for m, _ in chosen)
-    tight = servers.spreads.improved(graph, tuple(room for _, room in chosen), shares, servers.inside)
+    given = tuple(room for _, room in chosen), tuple(servers.shares[m] for m, _ in chosen)
+    tight, _ = servers.spreads.improved(graph, *given, servers.inside)
     choices = [list(zip([m for m, _ in chosen], tight, strict=True))]
     if len(chosen) > 1:
         rooms = sorted((room, server) for server, room in enumerate(free) if room)
-        choices.append(servers.spreads.best_fit(graph, rooms, servers.shares, servers.inside))
+        choices.append(servers.spreads.best_fit(graph, rooms, servers.shares, servers.inside)[0])
     if servers.consolidated:
         choices = [each for each in choices if len(each) <= len(chosen)]
     chosen = most_free(graph.gpus, free)
