@@ -173,10 +173,10 @@ def _improved(graph: _Graph, rooms: Sequence[int], shares: Sequence[float], insi
     others_s = splits_s(graph, others, shares, inside)
     if others_s <= iteration_s:
         splits, iteration_s = others, others_s
-    if sum(rooms) ** 2 <= _MANY:
+    if sum(rooms) * sum(rooms) <= _MANY:
         # Pairs of (server, stage) to exchange: a round of swaps evaluates about this many placements.
         pairs = len(rooms) * len(splits)
-        for _ in range(min(_ROUNDS, _MOST_SWAPS // max(1, pairs**2 // 2))):
+        for _ in range(min(_ROUNDS, _MOST_SWAPS // max(1, pairs * pairs // 2))):
             better_s = _swap_best(graph, splits, shares, inside)
             if better_s == iteration_s:
                 break

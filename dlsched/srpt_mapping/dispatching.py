@@ -10,11 +10,11 @@ for at most ``patience`` times its predicted length. Then it starts on any free 
 
 import heapq
 import math
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
@@ -71,8 +71,8 @@ class Aside:
     _order: dict[_Kind, tuple[_Need, list[_Head]]] = field(default_factory=dict)
     _ends: list[tuple[float, int]] = field(default_factory=list)
     _waited: set[int] = field(default_factory=set)
-    # by need the first jobs of all graphs
-    _heads: dict[_Need, set[_Head]] = field(default_factory=dict)
+    # by need the first jobs of all graphs, in order
+    _heads: dict[_Need, list[_Head]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self._until)
@@ -136,7 +136,7 @@ class Aside:
         """The first job after one that is first of its graph and finds a good placement, and where."""
         servers, most = self.servers, max(self.servers.rooms, default=0)
         able = [heads for (gpus, pool, room), heads in self._heads.items() if room <= most and servers.fits(gpus, pool)]
-        for head in sorted(head for heads in able for head in heads if head > after):
+        for head in heapq.merge(*(islice(heads, bisect_right(heads, after), None) for heads in able)):
             tick()
             job = self.instance.jobs[head[1]]
             placed = self.place(job.graph, servers.within(job.pool))
@@ -162,9 +162,12 @@ class Aside:
 
     def _change_head(self, need: _Need, before: list[_Head], jobs: list[_Head]) -> None:
         """Note the first of the jobs of a graph that wait, in place of the one before."""
-        heads = self._heads.setdefault(need, set())
-        heads.difference_update(before)
-        heads.update(jobs[:1])
+        heads = self._heads.setdefault(need, [])
+        if before != jobs[:1]:
+            for head in before:
+                del heads[bisect_left(heads, head)]
+            for head in jobs[:1]:
+                insort(heads, head)
         if not heads:
             del self._heads[need]
 

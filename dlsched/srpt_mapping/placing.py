@@ -45,6 +45,9 @@ Rooms = dict[int, int]
 """By number of free GPUs, > 0, the positions of the servers that have so many, as the bits of an integer."""
 
 
+_NEAR = (1 << 240) - 1
+
+
 def _bits(positions: Iterable[int], size: int) -> int:
     """Positions below ``size`` as bits."""
     held = bytearray(size // 8 + 1)
@@ -67,10 +70,17 @@ def _first(bits: int) -> int:
 
 
 def _positions(bits: int) -> Iterator[int]:
-    """Yield the bits of an integer, ascending."""
+    """Yield the bits of an integer, ascending: those near the lowest one from a short integer."""
+    base = 0
     while bits:
-        yield _first(bits)
-        bits &= bits - 1
+        empty = _first(bits)
+        bits, base = bits >> empty, base + empty
+        near = bits & _NEAR
+        while near:
+            lowest = near & -near
+            yield base + lowest.bit_length() - 1
+            near ^= lowest
+        bits, base = bits >> _NEAR.bit_length(), base + _NEAR.bit_length()
 
 
 class Servers:
