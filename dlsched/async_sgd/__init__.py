@@ -1,13 +1,11 @@
 """async_sgd: throughput of asynchronous SGD with parameter servers, and nodes per job (Lin et al. 2018, abstract read only)."""
 
-from dlsched.async_sgd import certificate
 from dlsched.async_sgd.bounds import lagrange, relaxation
 from dlsched.async_sgd.checker import batches_per_s, check, figures, infeasible, job_time_s, objective
 from dlsched.async_sgd.generator import example, generate
 from dlsched.async_sgd.heuristics import equal, fixed, knee, marginal, proportional
 from dlsched.async_sgd.instance import Instance, Job
-from dlsched.async_sgd.methods import METHODS
-from dlsched.async_sgd.solution import Allocation, read_solution
+from dlsched.async_sgd.solution import Allocation
 from dlsched.async_sgd.streams import draw_stops, random_stream, to_stream
 from dlsched.catalogue.async_sgd import LISTED
 from dlsched.core.family import Family
@@ -74,17 +72,8 @@ FAMILY = Family(
     **LISTED.stated(),
     summary="how many nodes each job of asynchronous SGD with parameter servers gets",
     objectives=[_OBJECTIVE],
-    instance=Instance,
-    read_solution=read_solution,
-    objective=objective,
-    check=check,
     infeasible=infeasible,
-    methods=METHODS,
-    cross_check="milp",
     best_bound="lagrange",
-    verify=certificate.verify,
-    generate=generate,
-    example=example,
     gpus=lambda instance: instance.nodes,
     figures=figures,
     stream=random_stream,

@@ -102,6 +102,19 @@ class ListedMethod:
     in_blocks: bool = False
 
 
+ROOMS = {
+    "instance": "instance:Instance",
+    "read_solution": "solution:read_solution",
+    "objective": "checker:objective",
+    "check": "checker:check",
+    "methods": "methods:METHODS",
+    "verify": "certificate:verify",
+    "generate": "generator:generate",
+    "example": "generator:example",
+}
+"""Where every family of dlsched has these fields of its record, in its folder."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ListedFamily:
     """What there is of a family by name; ``methods`` in the order exact, heuristics, bounds, ``presets`` with the default first.
@@ -125,11 +138,12 @@ class ListedFamily:
         return load(f"dlsched.{self.name}.{target}")
 
     def stated(self) -> dict[str, Any]:
-        """Fields that the record of the family takes from here; linear models are imported."""
+        """Fields of the family's record that are listed here, or stand in the same place in every family, which is imported."""
         models = {name: self.load(target) for name, target in self.formulations.items()}
         names = {"name": self.name, "aliases": self.aliases, "presets": self.presets, "options": self.options}
-        rooms = {"case": f"dlsched.testing.{self.name}:CASE", "space_of": f"dlsched.worst.spaces.{self.name}:space_of"}
-        return {**names, **rooms, "space": self.space, "formulations": models}
+        later = {"case": f"dlsched.testing.{self.name}:CASE", "space_of": f"dlsched.worst.spaces.{self.name}:space_of"}
+        rooms = {field: self.load(target) for field, target in ROOMS.items()}
+        return {**names, **later, **rooms, "space": self.space, "formulations": models, "cross_check": "milp"}
 
     def functions(self, kind: Kind) -> Iterator[tuple[str, Callable[..., Any]]]:
         """Plain functions of the methods of a kind that are such, by name, each with its arguments."""

@@ -8,7 +8,7 @@ from dlsched.catalogue.elastic_stream import LISTED
 from dlsched.core.family import Family
 from dlsched.core.objective import Objective
 from dlsched.core.status import Sense
-from dlsched.elastic_stream import certificate, policies
+from dlsched.elastic_stream import policies
 from dlsched.elastic_stream.bounds import area, bound, length, prices
 from dlsched.elastic_stream.checker import check, flow_times, infeasible, objective
 from dlsched.elastic_stream.generator import example, generate
@@ -24,12 +24,11 @@ from dlsched.elastic_stream.heuristics import (
     weighted,
 )
 from dlsched.elastic_stream.instance import EarlyStop, Instance, Job
-from dlsched.elastic_stream.methods import METHODS
 from dlsched.elastic_stream.planning import plan
 from dlsched.elastic_stream.simulation.figures import figures
 from dlsched.elastic_stream.simulation.simulator import run, simulate
 from dlsched.elastic_stream.simulation.view import Policy, View
-from dlsched.elastic_stream.solution import Period, Stream, read_solution
+from dlsched.elastic_stream.solution import Period, Stream
 
 __all__ = [
     "EarlyStop",
@@ -96,17 +95,8 @@ FAMILY = Family(
     summary="malleable jobs that arrive over time: how many units each holds when",
     objectives=[_MEAN, _WEIGHTED],
     objective_of=lambda instance: _WEIGHTED if len({job.weight for job in instance.jobs}) > 1 else _MEAN,
-    instance=Instance,
-    read_solution=read_solution,
-    objective=objective,
-    check=check,
     infeasible=infeasible,
-    methods=METHODS,
-    cross_check="milp",
     best_bound="bound",
-    verify=certificate.verify,
-    generate=generate,
-    example=example,
     gpus=lambda instance: instance.units,
     figures=figures,
     draw=draw,

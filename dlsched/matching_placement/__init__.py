@@ -2,7 +2,6 @@
 
 from dlsched.catalogue.matching_placement import LISTED
 from dlsched.core.family import Family
-from dlsched.matching_placement import certificate
 from dlsched.matching_placement.arrays import constant, infeasible
 from dlsched.matching_placement.bounds import configuration_lp, lagrange, relaxation
 from dlsched.matching_placement.checker import check, completion_times, figures, jain_index, objective
@@ -10,9 +9,8 @@ from dlsched.matching_placement.generator import example, generate
 from dlsched.matching_placement.heuristics import beam, equal, fastest_first, local_search, marginal
 from dlsched.matching_placement.instance import Instance, Job, Worker
 from dlsched.matching_placement.markets import market, sampled_market
-from dlsched.matching_placement.methods import METHODS
 from dlsched.matching_placement.objectives import OBJECTIVES, objective_of
-from dlsched.matching_placement.solution import Placement, read_solution
+from dlsched.matching_placement.solution import Placement
 
 __all__ = [
     "Instance",
@@ -44,17 +42,8 @@ FAMILY = Family(
     objectives=list(OBJECTIVES.values()),
     objective_of=objective_of,
     constant=constant,
-    instance=Instance,
-    read_solution=read_solution,
-    objective=objective,
-    check=check,
     infeasible=infeasible,
-    methods=METHODS,
-    cross_check="milp",
     best_bound="configuration-lp",
-    verify=certificate.verify,
-    generate=generate,
-    example=example,
     gpus=lambda instance: len(instance.workers),
     figures=figures,
 )

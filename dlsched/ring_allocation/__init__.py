@@ -6,14 +6,12 @@ from dlsched.catalogue.ring_allocation import LISTED
 from dlsched.core.family import Family
 from dlsched.core.objective import Objective
 from dlsched.core.status import Sense
-from dlsched.ring_allocation import certificate
 from dlsched.ring_allocation.bounds import lagrange, relaxation
 from dlsched.ring_allocation.checker import check, infeasible, objective
 from dlsched.ring_allocation.generator import example, generate
 from dlsched.ring_allocation.heuristics import doubling, equal, fixed, hull, marginal
 from dlsched.ring_allocation.instance import Instance, Job
-from dlsched.ring_allocation.methods import METHODS
-from dlsched.ring_allocation.solution import Allocation, read_solution
+from dlsched.ring_allocation.solution import Allocation
 from dlsched.statistics.samples import fairness
 
 __all__ = [
@@ -68,17 +66,8 @@ FAMILY = Family(
     **LISTED.stated(),
     summary="how many GPUs each ring all-reduce job gets",
     objectives=[_OBJECTIVE],
-    instance=Instance,
-    read_solution=read_solution,
-    objective=objective,
-    check=check,
     infeasible=infeasible,
-    methods=METHODS,
-    cross_check="milp",
     best_bound="lagrange",
-    verify=certificate.verify,
-    generate=generate,
-    example=example,
     gpus=lambda instance: instance.gpus,
     figures=figures,
 )

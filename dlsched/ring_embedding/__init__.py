@@ -7,7 +7,6 @@ from dlsched.catalogue.ring_embedding import LISTED
 from dlsched.cluster.network import Link, Node, Path
 from dlsched.cluster.utility import Capped, Log, Sigmoid, Sqrt
 from dlsched.core.family import Family
-from dlsched.ring_embedding import certificate
 from dlsched.ring_embedding.bounds import columns
 from dlsched.ring_embedding.checker import check, figures, infeasible, objective, worker_slots, worth
 from dlsched.ring_embedding.formulations.circuit import build_circuit
@@ -16,12 +15,11 @@ from dlsched.ring_embedding.generator import example, generate
 from dlsched.ring_embedding.heuristics.baselines import density, drf, fifo, las
 from dlsched.ring_embedding.heuristics.slot_greedy import g_vne, gadget, slot_greedy
 from dlsched.ring_embedding.instance import Instance, Job
-from dlsched.ring_embedding.methods import METHODS
 from dlsched.ring_embedding.objectives import MAX_MIN, NET, SUM, aggregated, horizon, objective_of, plan
 from dlsched.ring_embedding.rings.network import Network
 from dlsched.ring_embedding.rings.placing import Slot
 from dlsched.ring_embedding.slot.exact_slot import best_slot
-from dlsched.ring_embedding.solution import Embedding, Ring, read_solution
+from dlsched.ring_embedding.solution import Embedding, Ring
 
 __all__ = [
     "Capped",
@@ -84,17 +82,8 @@ FAMILY = Family(
     summary="rings in a network, slot by slot",
     objectives=[SUM, NET, MAX_MIN],
     objective_of=objective_of,
-    instance=Instance,
-    read_solution=read_solution,
-    objective=objective,
-    check=check,
     infeasible=infeasible,
-    methods=METHODS,
-    cross_check="milp",
     best_bound="bound",
-    verify=certificate.verify,
-    generate=generate,
-    example=example,
     gpus=lambda instance: int(sum(node.capacity.get("gpu", 0) for node in instance.nodes if node.capacity)) or None,
     figures=figures,
     draw=draw,

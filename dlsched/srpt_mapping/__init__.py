@@ -8,7 +8,7 @@ from dlsched.catalogue.srpt_mapping import LISTED
 from dlsched.core.family import Family
 from dlsched.core.objective import Objective
 from dlsched.core.status import Sense
-from dlsched.srpt_mapping import certificate, checker
+from dlsched.srpt_mapping import checker
 from dlsched.srpt_mapping.bounds import bound, combined, length, machine, packing, prices
 from dlsched.srpt_mapping.checker import check, completion_times, iteration_time, objective
 from dlsched.srpt_mapping.dispatching import Waiting, dispatch
@@ -17,11 +17,10 @@ from dlsched.srpt_mapping.generator import example, generate
 from dlsched.srpt_mapping.heuristics import a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance, Job, Server, Stage
 from dlsched.srpt_mapping.layouts import usage_of
-from dlsched.srpt_mapping.methods import METHODS
 from dlsched.srpt_mapping.placing import Servers, compact, heavy_edge
 from dlsched.srpt_mapping.planning import anneal
 from dlsched.srpt_mapping.predictor import errors, predict, with_error
-from dlsched.srpt_mapping.solution import Schedule, Share, Start, read_solution
+from dlsched.srpt_mapping.solution import Schedule, Share, Start
 
 __all__ = [
     "BestPlacement",
@@ -114,17 +113,8 @@ FAMILY = Family(
     **LISTED.stated(),
     summary="when and where rigid gangs run",
     objectives=[_OBJECTIVE],
-    instance=Instance,
-    read_solution=read_solution,
-    objective=objective,
-    check=check,
     infeasible=checker.infeasible,
-    methods=METHODS,
-    cross_check="milp",
     best_bound="bound",
-    verify=certificate.verify,
-    generate=generate,
-    example=example,
     gpus=lambda instance: instance.total_gpus,
     constant=checker.constant,
     figures=checker.figures,

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from dlsched import ring_allocation
 from dlsched.allocation.cost_table import largest_hull_step
 from dlsched.core.status import TerminationStatus
-from dlsched.ring_allocation import METHODS, Instance, doubling, hull, marginal, objective, solve
+from dlsched.ring_allocation import Instance, doubling, hull, marginal, objective, solve
+from dlsched.ring_allocation.methods import METHODS
 from dlsched.ring_allocation.costs import cost_table
 from dlsched.ring_allocation.heuristics import (
     DOUBLING,
