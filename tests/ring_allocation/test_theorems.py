@@ -11,7 +11,6 @@ from dlsched import ring_allocation
 from dlsched.allocation.cost_table import largest_hull_step
 from dlsched.core.status import TerminationStatus
 from dlsched.ring_allocation import Instance, doubling, hull, marginal, objective, solve
-from dlsched.ring_allocation.methods import METHODS
 from dlsched.ring_allocation.costs import cost_table
 from dlsched.ring_allocation.heuristics import (
     DOUBLING,
@@ -22,6 +21,7 @@ from dlsched.ring_allocation.heuristics import (
     factor,
     falling_doublings,
 )
+from dlsched.ring_allocation.methods import METHODS
 from dlsched.testing import brute_force, convex_instances, doubling_instances, ring_allocation_instances
 
 from .jobs import build

@@ -23,7 +23,26 @@ Sign = Callable[[Vector], int]
 _TINY = Fraction(1, 10**100)
 
 
-class OfTable:
+class _Ordered:
+    """Comparisons by the sign of a difference."""
+
+    def _against(self, other: Item) -> int:
+        raise NotImplementedError
+
+    def __lt__(self, other: Item) -> bool:
+        return self._against(other) < 0
+
+    def __gt__(self, other: Item) -> bool:
+        return self._against(other) > 0
+
+    def __le__(self, other: Item) -> bool:
+        return self._against(other) <= 0
+
+    def __ge__(self, other: Item) -> bool:
+        return self._against(other) >= 0
+
+
+class OfTable(_Ordered):
     """A number that depends on the table: coefficients by exponents of its speeds and of further variables.
 
     ``tables`` has the number of both, and tells signs. A speed has the numerator 1: an epoch is one unit of work.
@@ -77,18 +96,6 @@ class OfTable:
         sign: int = self.tables.sign(self - other)
         return sign
 
-    def __lt__(self, other: Item) -> bool:
-        return self._against(other) < 0
-
-    def __gt__(self, other: Item) -> bool:
-        return self._against(other) > 0
-
-    def __le__(self, other: Item) -> bool:
-        return self._against(other) <= 0
-
-    def __ge__(self, other: Item) -> bool:
-        return self._against(other) >= 0
-
     def __eq__(self, other: object) -> bool:
         return not isinstance(other, Number) and self._against(other) == 0
 
@@ -108,13 +115,13 @@ def _plain(value: object) -> Item:
     return value if isinstance(value, Fraction) else Fraction(cast("float", getattr(value, "item", lambda: value)()))
 
 
-class Number:
+class Number(_Ordered):
     """times / over: ``times`` a vector, or a constant if ``over`` is a vector > 0."""
 
     def __init__(self, times: Vector, sign: Sign, over: Vector | None = None) -> None:
         self.times, self.sign, self.over = times, sign, over
 
-    def _compare(self, other: object) -> int:
+    def _against(self, other: object) -> int:
         if not isinstance(other, Number):
             value = _plain(other)
             if isinstance(value, OfTable) or abs(value) > _TINY or (value and self.over is not None):
@@ -126,18 +133,6 @@ class Number:
             return self.sign(tuple(a - b for a, b in zip(self.times, other.times, strict=True)))
         mine, its = self.times[0], other.times[0]  # constants: c / f against c' / f' is c f' against c' f
         return self.sign(tuple(mine * b - its * a for a, b in zip(self.over, other.over, strict=True)))
-
-    def __lt__(self, other: object) -> bool:
-        return self._compare(other) < 0
-
-    def __gt__(self, other: object) -> bool:
-        return self._compare(other) > 0
-
-    def __le__(self, other: object) -> bool:
-        return self._compare(other) <= 0
-
-    def __ge__(self, other: object) -> bool:
-        return self._compare(other) >= 0
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Number):
