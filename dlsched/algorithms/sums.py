@@ -23,15 +23,10 @@ from dlsched.core.limits import Tick
 _GIB = 2**30
 
 
-def _physical_bytes() -> int:
-    """Return this machine's memory; if the system does not report it, four times the largest allowance."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return 4 * _GIB
-
-
-ALLOWED_BYTES = min(_GIB, _physical_bytes() // 4)
+try:
+    ALLOWED_BYTES = min(_GIB, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4)
+except (AttributeError, OSError, ValueError):  # the system does not report this machine's memory
+    ALLOWED_BYTES = _GIB
 """Bytes that one run of an algorithm may hold besides its cost table."""
 
 

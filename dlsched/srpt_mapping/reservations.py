@@ -261,29 +261,15 @@ def backfill_reserving(
 ) -> Schedule | None:
     """Backfilling with reservations, in the order of release; see the module. None when infeasible.
 
-    Parameters
-    ----------
-    instance
-        Servers and jobs.
-    reservations
-        How many of the first jobs that wait hold a reservation, >= 0; 1: EASY; None: all, conservative backfilling.
-    place
-        ``heavy-edge`` or ``compact``.
-    slices
-        The rule of ``slices.SLICE_RULES`` that places jobs on slices.
-    begun
-        Further jobs that have begun, for a decision in the middle of a queue: see ``dispatch``.
-    tick
-        Called for every job that starts or takes a reservation; it may raise to stop.
+    ``reservations``: how many of the first jobs that wait hold a reservation, >= 0; 1: EASY; None: all, conservative
+    backfilling. ``place``: ``heavy-edge`` or ``compact``. ``slices``: the rule of ``slices.SLICE_RULES`` that places jobs on
+    slices. ``begun``: further jobs that have begun, for a decision in the middle of a queue: see ``dispatch``. ``tick`` is called
+    for every job that starts or takes a reservation; it may raise to stop.
 
     Guarantee: none on the objective. With one reservation the head is never delayed by a job behind it, if jobs run no longer
     than predicted and pools share no servers.
     Cost: O(I (Q + R)) for Q jobs that wait, R that run, with one reservation; O(I Q (Q + R)) with all.
-
-    Raises
-    ------
-    UsageError
-        An unknown rule of placement, or a negative number of reservations.
+    UsageError: an unknown rule of placement, or a negative number of reservations.
     """
     for where, name, allowed in (("place", place, PLACES), ("slices", slices, SLICE_RULES)):
         if name not in allowed:

@@ -89,8 +89,12 @@ def serve_calls(family: str, method: PlannedMethod, requests: int, answers: int)
 
 
 def _call_function(method: PlannedMethod, instance: InstanceFile, limits: Limits, seed: int) -> dict[str, Json]:
+    import numpy as np
+
     family = FAMILIES[instance.family]
-    _seed_all(seed)
+    # the global random generators, so that code without seeds does not depend on earlier calls
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  the legacy generator is what such code draws from
     depth = sys.getrecursionlimit()
     ended: dict[str, Json]
     meter = Meter()
@@ -141,14 +145,6 @@ def _loaded_below(folder: str) -> list[str]:
 
 def _method_of(method: PlannedMethod, family: AnyFamily) -> AnyMethod:
     return find_method_of_user(family, ":".join(method.what), method.parameters)
-
-
-def _seed_all(seed: int) -> None:
-    """Seed the global random generators, so that code without seeds does not depend on earlier calls."""
-    import numpy as np
-
-    random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002  the legacy generator is what such code draws from
 
 
 def _state() -> Mapping[str, object] | None:

@@ -178,7 +178,10 @@ def export(
         write_text(path, TABLES[form](summarise(list(rows), limit_s), columns and chosen))
         return
     if form == "parquet":
-        _require_parquet(path)
+        if os.fspath(path) == "-" and sys.stdout.isatty():
+            raise UsageError(where="format", found="parquet for a terminal", allowed="a file (-o FILE) or a pipe")
+        with needing("Parquet needs pyarrow", "frames"):
+            import pyarrow.parquet  # noqa: F401  asked for before a file is opened
     with whole_file(path) as stream:
         ROWS[form](rows, stream, chosen)
 
@@ -243,13 +246,6 @@ def _write_parquet(rows: Iterable[Row], stream: BinaryIO, columns: Sequence[str]
 def _unicode(value: object) -> object:
     """Escape lone surrogates, which stand for bytes that are no text and which Unicode text cannot hold."""
     return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
-
-
-def _require_parquet(path: str | os.PathLike[str]) -> None:
-    if os.fspath(path) == "-" and sys.stdout.isatty():
-        raise UsageError(where="format", found="parquet for a terminal", allowed="a file (-o FILE) or a pipe")
-    with needing("Parquet needs pyarrow", "frames"):
-        import pyarrow.parquet  # noqa: F401  asked for before a file is opened
 
 
 ROWS: Mapping[str, Callable[[Iterable[Row], BinaryIO, Sequence[str]], None]] = {

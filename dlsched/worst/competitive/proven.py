@@ -351,16 +351,11 @@ def shown_by(
         ended="budget" if ended is None else "limit" if isinstance(ended, Stopped) else "interrupted",
     )
     if setting.own is not None and at_most is not None:
-        _verify_again(proven, setting.own)
+        try:  # the verifier asks the user's code once more
+            verify(proven.as_data(), setting.own)
+        except ValueError as error:
+            raise UsageError(f"{setting.own.text}: does not decide alike each time: {error}") from None
     return proven
-
-
-def _verify_again(proven: Supremum, own: OwnPolicy) -> None:
-    """Run the verifier; UsageError: the user's code does not decide alike each time it is asked."""
-    try:
-        verify(proven.as_data(), own)
-    except ValueError as error:
-        raise UsageError(f"{own.text}: does not decide alike each time: {error}") from None
 
 
 def _limit(point: Point) -> dict[str, object]:
