@@ -49,7 +49,7 @@ CountedT = TypeVar("CountedT", bound=Counted)
 
 def ids(instance: Counted) -> list[str]:
     """Names of the jobs in their order."""
-    return [job.id for job in instance.jobs]
+    return list(instance.index)
 
 
 def is_whole(count: object) -> bool:

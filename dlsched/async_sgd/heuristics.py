@@ -129,10 +129,9 @@ def timed(instance: Instance, counts: Mapping[str, int], tick: Tick) -> Allocati
     """The allocation; its throughputs, which the checker needs, are computed here where a limit can stop that."""
     if tick is not no_tick:
         tick()
-        for job in instance.jobs if max(counts.values()) > _SOON else ():
-            if counts[job.id] > _SOON:
-                tick()
-                batches_per_s(job, min(counts[job.id], instance.nodes), tick=tick)
+        for name in [name for name, count in counts.items() if count > _SOON]:
+            tick()
+            batches_per_s(instance.jobs[instance.index[name]], min(counts[name], instance.nodes), tick=tick)
     return Allocation(counts)
 
 

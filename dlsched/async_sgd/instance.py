@@ -52,6 +52,7 @@ RANGES: Ranges = {
 
 _SHORTEST_S, _LONGEST_S = MODERATE  # of a cycle; beyond these floats lose their precision in the recursion
 _FEWEST, _MOST = 1e-150, 1e150  # batches, other than none
+_BLOCK = 1024  # jobs whose numbers become arrays at a time
 _WORK = ("epochs", "dataset_examples", "batch_examples")
 _COLUMNS = ("compute_s", "parameter_bytes", "bandwidth_bytes_per_s", "update_s", "shards")
 
@@ -203,16 +204,19 @@ class Instance(InstanceFile):
 
     def column(self, field: str) -> "FloatArray":
         """A number of every job, made when first asked for; shape (J,)."""
-        import numpy as np
-
-        if field not in self._columns:
-            numbers = map(itemgetter(field), map(vars, self.jobs))  # half the time of a property of each
-            self._columns[field] = np.fromiter(numbers, dtype=np.float64, count=len(self.jobs))
         return self._columns[field]
 
     @cached_property
     def _columns(self) -> "dict[str, FloatArray]":
-        return {}
+        import numpy as np
+
+        columns = {name: np.empty(len(self.jobs)) for name in (*_COLUMNS, *_WORK)}
+        # what few jobs hold stays in the cache until all of it is read
+        for start in range(0, len(self.jobs), _BLOCK):
+            block = list(map(vars, self.jobs[start : start + _BLOCK]))
+            for name, column in columns.items():
+                column[start : start + _BLOCK] = list(map(itemgetter(name), block))
+        return columns
 
     @cached_property
     def most_nodes(self) -> "IntArray":
