@@ -11,7 +11,8 @@ import numpy as np
 
 from dlsched.allocation.cost_table import CostTable, hull
 from dlsched.allocation.counts import Counted
-from dlsched.core.arrays import IntArray, distinct
+from dlsched.allocation.relevant_pairs import blocks
+from dlsched.core.arrays import FloatArray, IntArray, distinct
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 
@@ -95,20 +96,25 @@ def _take_units(table: CostTable, free: int) -> IntArray:
 
     A step that gains more than one before it follows that at once, so it counts as gaining as little.
     """
-    gains = np.append(table.costs[:-1] - table.costs[1:], 0.0)
-    gains[table.last] = 0.0
-    owner = np.repeat(np.arange(table.jobs), table.lengths)
-    reach, longest = 1, int(table.lengths.max())
-    while reach < longest:
-        gains[reach:] = np.minimum(gains[reach:], np.where(owner[reach:] == owner[:-reach], gains[:-reach], np.inf))
-        reach *= 2
+    parts = list[tuple[FloatArray, IntArray]]()
+    for first, last, begin, end in blocks(table.starts):  # which stay in the cache
+        costs, starts = table.costs[begin:end], table.starts[first : last + 1] - begin
+        lengths = np.diff(starts)
+        gains, owner = np.append(costs[:-1] - costs[1:], 0.0), np.repeat(np.arange(first, last), lengths)
+        gains[starts[1:] - 1] = 0.0
+        reach, longest = 1, int(lengths.max())
+        while reach < longest:
+            gains[reach:] = np.minimum(gains[reach:], np.where(owner[reach:] == owner[:-reach], gains[:-reach], np.inf))
+            reach *= 2
+        steps = gains > 0
+        parts.append((gains[steps], owner[steps]))
+    gains, owner = map(np.concatenate, zip(*parts, strict=True))
     # of equal gains the first in the table
-    steps = np.flatnonzero(gains > 0)
-    if len(steps) > free:
-        price = np.partition(gains[steps], len(steps) - free)[len(steps) - free] if free else np.inf
-        above, tied = steps[gains[steps] > price], steps[gains[steps] == price]
-        steps = np.concatenate((above, tied[: free - len(above)]))
-    return table.first + np.bincount(owner[steps], minlength=table.jobs)
+    if len(gains) > free:
+        price = np.partition(gains, len(gains) - free)[len(gains) - free] if free else np.inf
+        above, tied = np.flatnonzero(gains > price), np.flatnonzero(gains == price)
+        owner = owner[np.concatenate((above, tied[: free - len(above)]))]
+    return table.first + np.bincount(owner, minlength=table.jobs)
 
 
 def climb(table: CostTable, capacity: int, following: IntArray, tick: Tick = no_tick) -> IntArray | None:

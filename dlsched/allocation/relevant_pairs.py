@@ -129,7 +129,7 @@ def minima(starts: IntArray, counts: IntArray, costs: FloatArray, price: float) 
     if fill is not None:
         fill(starts, counts, costs, price, found)
         return found
-    for first, last, begin, end in _blocks(starts):
+    for first, last, begin, end in blocks(starts):
         values = costs[begin:end] if price == 0.0 else costs[begin:end] + price * counts[begin:end]
         found[first:last] = begin + first_minima(values, starts[first : last + 1] - begin)
     return found
@@ -155,7 +155,7 @@ def within_reach(
         number_near = gather(starts, counts, costs, price, base, most, near_pairs, near_rows)
         return near_pairs[:number_near].copy(), near_rows[:number_near].copy()
     pairs, rows = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for first, last, begin, end in _blocks(starts):
+    for first, last, begin, end in blocks(starts):
         lengths = np.diff(starts[first : last + 1])
         chosen = base[first:last]
         dearer = costs[begin:end] - np.repeat(costs[chosen], lengths)
@@ -172,7 +172,7 @@ def up_to(
 ) -> tuple[IntArray, IntArray]:
     """Pairs whose cost + price x count is at most the limit of their segment, shape (segments,), and segments."""
     pairs, rows = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for first, last, begin, end in _blocks(starts):
+    for first, last, begin, end in blocks(starts):
         values = costs[begin:end] + price * counts[begin:end]
         near = values <= np.repeat(limits[first:last], np.diff(starts[first : last + 1]))
         pairs.append(begin + np.flatnonzero(near))
@@ -189,8 +189,8 @@ def leading(
     return begins, counts[pairs], costs[pairs], pairs
 
 
-def _blocks(starts: IntArray) -> Iterator[tuple[int, int, int, int]]:
-    """First segment of a block, the one after its last, and the same of pairs."""
+def blocks(starts: IntArray) -> Iterator[tuple[int, int, int, int]]:
+    """Yield of each block of whole segments the first, the one after the last, and the same of their pairs."""
     first, segments = 0, len(starts) - 1
     while first < segments:
         begin = int(starts[first])

@@ -50,6 +50,7 @@ import numpy as np
 
 from dlsched.allocation.certificate import Proof
 from dlsched.allocation.cost_table import CostTable
+from dlsched.allocation.relevant_pairs import blocks
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.certificates import exact_sum
 from dlsched.certificates.exact import moderate, sum_below
@@ -192,9 +193,23 @@ _FURTHER = 0.25  # part of a job's counts examined beyond the table in that case
 
 def least_values(instance: Instance, table: CostTable, price: float) -> tuple[FloatArray, IntArray]:
     """Numbers r and counts n of all jobs for which r + price n <= min_m (time(m) + price m); r NaN where floats do not decide."""
+    least, at, decided = np.empty(table.jobs), np.empty(table.jobs, dtype=np.int64), np.empty(table.jobs, dtype=bool)
+    for first, last, begin, end in blocks(table.starts):  # which stay in the cache
+        jobs, pairs = slice(first, last), slice(begin, end)
+        part = table.starts[first : last + 1] - begin, table.counts[pairs], table.costs[pairs]
+        least[jobs], at[jobs], decided[jobs] = _tabulated(*part, instance.most_fitting[jobs], price)
+    usable = _usable(instance, price)
+    for job in np.flatnonzero(usable & ~decided).tolist():
+        least[job], at[job] = _walked(instance, job, int(table.counts[table.starts[job + 1] - 1]), price)
+    return np.where(usable, least, np.nan), at
+
+
+def _tabulated(
+    starts: IntArray, counts: IntArray, times_s: FloatArray, most: IntArray, price: float
+) -> tuple[FloatArray, IntArray, BoolArray]:
+    """The numbers r and counts n of some jobs over the counts in their table, and whether no other count matters."""
     # steps between neighbouring pairs of one job that surely save more than the price, or surely less
-    starts, counts, times_s = table.starts, table.counts, table.costs
-    owner = np.repeat(np.arange(table.jobs), np.diff(starts))
+    owner = np.repeat(np.arange(len(most)), np.diff(starts))
     error_s = times_s * (counts * _EACH)
     savings_s, slack_s = times_s[:-1] - times_s[1:], error_s[:-1] + error_s[1:]
     within = owner[:-1] == owner[1:]
@@ -202,20 +217,17 @@ def least_values(instance: Instance, table: CostTable, price: float) -> tuple[Fl
     surely_more = np.flatnonzero(within & (savings_s - slack_s > price))
     np.maximum.at(first, owner[surely_more], surely_more + 1)
     surely_less = np.flatnonzero(within & (savings_s + slack_s < price))
-    decided = counts[last] == instance.most_fitting
+    decided = counts[last] == most
     decided[owner[surely_less]] = True
     np.minimum.at(last, owner[surely_less], surely_less)
 
     # the least over the pairs between these steps, counted from the first of them
-    pairs = np.arange(table.pairs)
+    pairs = np.arange(len(counts))
     near = pairs[(pairs >= first[owner]) & (pairs <= last[owner])]
     values = _values(times_s[near], error_s[near], counts[near] - counts[first[owner[near]]], price)
-    least, at = np.full(table.jobs, np.inf), counts[first]
+    least, at = np.full(len(most), np.inf), counts[first]
     np.minimum.at(least, owner[near], values)
-    usable = _usable(instance, price)
-    for job in np.flatnonzero(usable & ~decided).tolist():
-        least[job], at[job] = _walked(instance, job, int(counts[starts[job + 1] - 1]), price)
-    return np.where(usable, least, np.nan), at
+    return least, at, decided
 
 
 def _values(times_s: FloatArray, error_s: FloatArray, further: IntArray, price: float) -> FloatArray:
