@@ -44,15 +44,25 @@ def brief(value: object, depth: int = 0) -> str:
     return cut(f"{opening}{', '.join(entries)}{closing}", LONGEST)
 
 
-def lines(facts: Mapping[str, str]) -> str:
-    """Write facts, a line each."""
-    return "\n".join(f"{name}: {value}" for name, value in facts.items())
-
-
 def table(facts: Mapping[str, str]) -> str:
     """Write facts as a table, for notebooks."""
     rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items())
     return f"<table>{''.join(rows)}</table>"
+
+
+class Summarised:
+    """Base of what shows itself by the facts that a person wants to know first: a line each, and a table for notebooks."""
+
+    __slots__ = ()
+
+    def _summary(self) -> dict[str, str]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {value}" for name, value in self._summary().items())
+
+    def _repr_html_(self) -> str:
+        return table(self._summary())
 
 
 class Brief:

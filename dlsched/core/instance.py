@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Protocol, Required, Self, TypedDict
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from dlsched.core.display import brief, lines, table
+from dlsched.core.display import Summarised, brief
 from dlsched.core.errors import InstanceError
 from dlsched.core.files import canonical_sha256
 from dlsched.core.messages import Refused, cut, printable, sentences
@@ -205,7 +205,7 @@ def _without(part: Part, field: str, value: object) -> Part:
     return copied
 
 
-class InstanceFile(Part):
+class InstanceFile(Summarised, Part):
     """Base of the families' instances: immutable, strict, with name, source and what is known."""
 
     family: ClassVar[str]
@@ -315,14 +315,6 @@ class InstanceFile(Part):
         if self.known is not None:
             facts["known"] = brief(self.known)
         return facts
-
-    def __repr__(self) -> str:
-        """Return a few lines that say what is given, and leave out the numbers of jobs."""
-        return lines(self._summary())
-
-    def _repr_html_(self) -> str:
-        """Return the same as a table, for notebooks."""
-        return table(self._summary())
 
     def __eq__(self, other: object) -> bool:
         """Whether all fields are equal; arrays that were computed from them since are not compared."""

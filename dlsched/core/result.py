@@ -5,7 +5,7 @@ from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from dlsched.core.display import lines, table
+from dlsched.core.display import Summarised
 from dlsched.core.errors import SolverError
 from dlsched.core.gap import gap, meets
 from dlsched.core.limits import Limits
@@ -118,7 +118,7 @@ class InstanceId:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Result(Generic[SolutionT_co]):
+class Result(Summarised, Generic[SolutionT_co]):
     """The outcome of one method on one instance.
 
     Parameters
@@ -235,16 +235,8 @@ class Result(Generic[SolutionT_co]):
             self.objective is not None and self.bound is not None and meets(self.objective, self.bound, self.constant)
         )
 
-    def __repr__(self) -> str:
-        """Return two or three lines that say what was found, and leave out the solution."""
-        return lines(self._summary())
-
-    def _repr_html_(self) -> str:
-        """Return the same as a table, for notebooks."""
-        return table(self._summary())
-
     def _summary(self) -> dict[str, str]:
-        """The facts that a person wants to know first."""
+        """What was found, without the solution."""
         facts = {
             "Result": f"{printable(self.method)} on {printable(self.instance.name)} ({self.family}): {self.status}"
         }

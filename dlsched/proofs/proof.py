@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from dlsched.core.display import table
+from dlsched.core.display import Summarised
 from dlsched.core.errors import ContradictionError, InfeasibleError, InputError, ProofError, ProofSizeError, UsageError
 from dlsched.core.files import require_writable
 from dlsched.core.gap import FEASIBLE
@@ -128,7 +128,7 @@ class Scale:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Proof:
+class Proof(Summarised):
     """A proof that was written, and what it proves.
 
     Parameters
@@ -180,16 +180,8 @@ class Proof:
         """Relative gap between objective and bound, as results have it; None when either is unknown."""
         return relative_gap(self.objective, self.bound, self.constant)
 
-    def __repr__(self) -> str:
-        """Return a few lines that say what is proven, and where the proof is."""
-        return "\n".join(f"{name}: {value}" for name, value in self._summary().items())
-
-    def _repr_html_(self) -> str:
-        """Return the same as a table, for notebooks."""
-        return table(self._summary())
-
     def _summary(self) -> dict[str, str]:
-        """The facts that a person wants to know first."""
+        """What is proven, and where the proof is."""
         sides = ("unknown" if side is None else repr(side) for side in (self.lower, self.upper))
         place = f"{len(self.lines or ()):,} lines" if self.path is None else printable(self.path)
         facts = {

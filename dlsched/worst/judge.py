@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from dlsched.core.display import lines, table
+from dlsched.core.display import Summarised
 from dlsched.core.elementary import log
 from dlsched.core.errors import DisagreementError, DlschedError, InstanceError, SolverMissingError
 from dlsched.core.family import AnyFamily, AnyMethod
@@ -217,7 +217,7 @@ LONGEST = 200
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Worst:
+class Worst(Summarised):
     """The worst instance that a search has found.
 
     ``family``, ``method``: family of the instance, and the method that does badly on it; ``ratio``, ``found``: ratio of the
@@ -255,16 +255,8 @@ class Worst:
             return "without bound"
         return f"{'<= ' if self.reference_kind == 'bound' else ''}{self.ratio:.6g}"
 
-    def __repr__(self) -> str:
-        """Return a few lines: how bad, against what, and the command that finds it again."""
-        return lines(self._summary())
-
-    def _repr_html_(self) -> str:
-        """Return the same as a table, for notebooks."""
-        return table(self._summary())
-
     def _summary(self) -> dict[str, str]:
-        """The facts that a person wants to know first."""
+        """How bad, against what, and the command that finds it again."""
         objective = "no answer" if self.objective is None else f"objective {number(self.objective)}"
         judged = {"optimum": "optimum", "bound": "bound", "answer": "reference"}[self.reference_kind]
         how = {"budget": "", "limit": ", ended by the limit", "interrupted": ", interrupted"}[self.ended]

@@ -7,6 +7,7 @@ Vectors of a job with a bound above its best known value are dropped. So are, am
 type, those with no more R' and no less P' than another.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -154,7 +155,7 @@ def _least_of(data: Arrays, jobs: Counts, prices: Floats, law: Law, most: int | 
         np.minimum.at(best, row[done], values)
         good = (size + to_come[row, kind] >= fewest[row]) & np.isfinite(bound) & ~(bound > best[row] * _SLACK)
         good = np.flatnonzero(good)
-        good = good[_undominated(row[good], size[good], slow[good], rate[good], paid[good])]
+        good = good[undominated((row[good], size[good], slow[good]), rate[good], paid[good])]
         row, size, slow, rate, paid = row[good], size[good], slow[good], rate[good], paid[good]
     return best
 
@@ -212,12 +213,12 @@ def cheapest_rate(
     return paid
 
 
-def _undominated(row: Counts, size: Counts, slow: Floats, rate: Floats, paid: Floats) -> Counts:
-    """Positions of vectors that no other of the same job, equal size and ring equals or beats in rate and price."""
-    order = np.lexsort((paid, -rate, slow, size, row))
+def undominated(alike: Sequence[Counts | Floats], rate: Floats, paid: Floats) -> Counts:
+    """Positions of vectors that no other with the same numbers in ``alike`` equals or beats in rate and price."""
+    order = np.lexsort((paid, -rate, *reversed(alike)))
     price = paid[order]
     new = np.ones(len(order), dtype=bool)
-    new[1:] = (np.diff(row[order]) != 0) | (np.diff(size[order]) != 0) | (np.diff(slow[order]) != 0)
+    new[1:] = np.any([np.diff(numbers[order]) != 0 for numbers in alike], axis=0)
     # by falling rate: a vector is undominated if it is cheaper than all before it; ranks of prices, each group's below those
     # of the group before, so that one running minimum serves all groups
     rank = np.empty(len(order), dtype=np.int64)

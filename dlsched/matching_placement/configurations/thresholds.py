@@ -26,6 +26,7 @@ from dlsched.columns.slack import CELLS, WIDTH, Listed, Prices, cheapest_within
 from dlsched.core.arrays import dot
 from dlsched.core.limits import Budget, Tick, TooMany, no_tick
 from dlsched.matching_placement.arrays import Arrays, Counts, Floats, least_times
+from dlsched.matching_placement.configurations.least_value import undominated
 
 _ROOM = 1 + 1e-9  # relative tolerance for rounding
 
@@ -87,7 +88,7 @@ def covers(
             good &= dot(rows, prices) + dearest <= limit * _ROOM
         open_ = np.flatnonzero(good)
         if prices is not None and cheapest:
-            open_ = open_[_unbeaten(size[open_], slow[open_], rate[open_], dot(rows[open_], prices))]
+            open_ = open_[undominated((size[open_], slow[open_]), rate[open_], dot(rows[open_], prices))]
         rows, size, slow = rows[open_], size[open_], slow[open_]
     complete = np.concatenate(ended) if ended else rows[:0]
     if prices is not None:
@@ -111,20 +112,6 @@ def some_price(data: Arrays, job: int, most_s: float, prices: Floats) -> float:
             if len(soon):
                 best = min(best, float(prices[unit[: soon[0] + 1]].sum()))
     return best
-
-
-def _unbeaten(size: Counts, slow: Counts, rate: Floats, paid: Floats) -> Counts:
-    """Positions of labels that no label of the same size and ring matches in rate and price."""
-    if not len(size):
-        return size
-    order = np.lexsort((paid, -rate, slow, size))
-    new = np.append(True, (np.diff(size[order]) != 0) | (np.diff(slow[order]) != 0))
-    group, position = np.cumsum(new), np.argsort(np.argsort(paid[order], kind="stable"), kind="stable")
-    # ranks of prices, each group's below those of the group before: one running minimum serves all
-    rank = position - group * len(order)
-    before = np.append(np.iinfo(np.int64).max, np.minimum.accumulate(rank)[:-1])
-    unbeaten: Counts = order[rank < before]
-    return unbeaten
 
 
 def _bought(rates: Floats, stock: Counts, prices: Floats, lacking: Floats) -> Floats:
