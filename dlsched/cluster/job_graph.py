@@ -175,12 +175,33 @@ class JobGraph:
         """Lower bound on ``iteration_s``, but for rounding, where no server gives more GPUs than ``room`` or a larger share."""
         fast, slowest_s = max(inside, share), 0.0
         for stage, count in enumerate(self.replicas):
-            stage_s = self.compute_s[stage] + ring_bytes(self, stage) / (fast if count <= room else share)
-            for other, sent in self.neighbours(stage):
-                near = min(1.0, (room - 1) / self.replicas[other])
-                stage_s += 2 * sent / count * (near / fast + (1 - near) / share)
-            slowest_s = max(slowest_s, stage_s)
+            partners = [(2 * sent / count, self.replicas[other]) for other, sent in self.neighbours(stage)]
+            # on one server: beside the stage fit so many partners, those first that save most
+            choices, left, saved = [], room - count, 0.0
+            for each, others in sorted(partners, key=lambda pair: pair[0] / pair[1], reverse=True):
+                here = min(max(0, left), others)
+                left, saved = left - here, saved + each * here / others
+            if count <= room:
+                choices.append(ring_bytes(self, stage) / fast - saved * (1 / share - 1 / fast))
+            # on several: one of them has few enough of a partner's replicas that all can have as many
+            loose = [each * min(1.0, (room - 1) / others) for each, others in partners]
+            saved = min(
+                [
+                    sum(loose) - most + each * _fewest(count, others, room) / others
+                    for (each, others), most in zip(partners, loose, strict=True)
+                ],
+                default=0.0,
+            )
+            if count > 1:
+                choices.append(ring_bytes(self, stage) / share - saved * (1 / share - 1 / fast))
+            far_s = sum([each for each, _ in partners]) / share
+            slowest_s = max(slowest_s, self.compute_s[stage] + far_s + min(choices))
         return slowest_s
+
+
+def _fewest(count: int, others: int, room: int) -> int:
+    """Most replicas of a partner that each of several servers can have beside some of ``count``, so that all are placed."""
+    return max(few for few in range(room) if max(2, -(-count // (room - few))) * few <= others)
 
 
 _MOST_KNOWN = 1_000_000  # results in the cache

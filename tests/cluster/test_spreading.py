@@ -1,6 +1,7 @@
 """Spreads of a job's replicas over servers: best fit by hand, and compiled loops beside interpreted ones."""
 
 import itertools
+import math
 import random
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from dlsched.cluster import spreading
 from dlsched.cluster.job_graph import JobGraph, stage_s
+from dlsched.cluster.replica_placement import best_rows, splits_of
 from dlsched.cluster.spreading import Spreads, spreads_for
 
 SETTINGS = settings(max_examples=120, derandomize=True, deadline=None, database=None)
@@ -156,12 +158,38 @@ def test_no_placement_is_faster_than_the_least_seconds(data):
     assert least_s <= graph.iteration_s(rows, shares, inside) * (1 + 1e-12)
 
 
-def drawn(seed):
+@pytest.mark.parametrize("seed", range(60))
+def test_the_least_seconds_beside_the_best_placement(seed):
+    """All ways to give a small job GPUs of up to four servers, each spread in the best way; one bandwidth for all cards."""
+    graph = drawn(seed, 3, 4)[0]
+    rng = random.Random(seed)
+    room, inside = rng.randint(1, 4), rng.choice([0.5, 4.0, 64.0])
+    rooms = (room, *(rng.randint(1, room) for _ in range(3)))
+    ways = list(splits_of(graph.gpus, rooms)) if graph.gpus <= sum(rooms) else []
+    used = [tuple(count for count in way if count) for way in ways]
+    best_s = min([best_rows(graph, way, (SHARE,) * len(way), inside)[0] for way in used], default=math.inf)
+    assert graph.least_s(room, SHARE, inside) <= best_s * (1 + 1e-12)
+
+
+def test_the_least_seconds_by_hand():
+    """Three replicas beside two, 12 bytes between them, 6 for each ring of three; rooms of 5, 4, 3 and 2 GPUs."""
+    graph = chain((3, 2), outputs=(12.0, 0.0), rings=(3.0, 0.0))
+    # a replica of the two exchanges 12, one of the three 8 and 4 for the ring; on one server all is inside
+    assert graph.least_s(5, SHARE, INSIDE) == pytest.approx(1 + 12 / 64)
+    # the two, together, have two of the three beside them, or one each; the three have one of the two: 4 outside, 4 + 4 inside
+    assert graph.least_s(4, SHARE, INSIDE) == pytest.approx(1 + max(12 / 3 + 12 * 2 / 3 / 64, 4 + 8 / 64))
+    # the two have one beside them, together or apart
+    assert graph.least_s(3, SHARE, INSIDE) == pytest.approx(1 + 12 * 2 / 3 + 12 / 3 / 64)
+    # the three cannot be on one server, and the two cannot be beside all of the three
+    assert graph.least_s(2, SHARE, INSIDE) == pytest.approx(1 + max(8 + 4, 12 * 2 / 3 + 12 / 3 / 64))
+
+
+def drawn(seed, most_stages=6, most_replicas=12):
     """A job of up to six stages; its rooms and their shares; free GPUs of all servers, with shares."""
     rng = random.Random(seed)
-    stages = rng.randint(1, 6)
+    stages = rng.randint(1, most_stages)
     graph = JobGraph(
-        tuple(rng.randint(1, rng.choice([2, 6, 12])) for _ in range(stages)),
+        tuple(rng.randint(1, min(most_replicas, rng.choice([2, 6, 12]))) for _ in range(stages)),
         tuple(rng.uniform(0.1, 0.3) for _ in range(stages)),
         (*(rng.choice([0.0, 1.0, rng.uniform(0, 3)]) for _ in range(stages - 1)), 0.0),
         tuple(rng.choice([0.0, rng.uniform(0, 3)]) for _ in range(stages)),
