@@ -25,6 +25,7 @@ from dlsched.queueing.throughput import Recursion, iterate
 LARGEST_TABLE = 2**24  # pairs of job and count; a table of this size takes two gigabytes
 
 _BLOCK = 4096  # steps that are looked at together
+_TOGETHER = 2**16  # jobs of a group
 _FEW = 8  # networks for which a plain loop is faster than arrays
 
 
@@ -47,51 +48,79 @@ class Levels(NamedTuple):
     gains: FloatArray
 
 
-def levels(instance: Instance, gain: Callable[[Step], FloatArray], *, least: float, tick: Tick = no_tick) -> Levels:
+def levels(
+    instance: Instance, gain: Callable[[Step], FloatArray], *, least: float, tick: Tick = no_tick
+) -> list[Levels]:
     """Walk through the counts while their gains may be among the N - J largest, and at least ``least``.
 
-    The last step of every job, which falls below, is among those returned. ``gain``: what steps are worth.
+    The last step of every job, which falls below, is among those returned, in parts. ``gain``: what steps are worth.
 
     UsageError: more than ``LARGEST_TABLE`` steps.
     """
-    rates = _Rates(instance.networks)
-    jobs = np.arange(len(instance.jobs), dtype=np.int32)
-    most = instance.most_fitting
-    batches, spare = instance.batches, instance.nodes - len(jobs)
-    waits = (rates.networks.demands > 0).any(axis=0)
+    networks, most, batches = instance.networks, instance.most_fitting, instance.batches
+    spare = instance.nodes - len(most)
+    waits = (networks.demands > 0).any(axis=0)
     if min(spare, sum((most[~waits & (batches > 0)] - 1).tolist())) > LARGEST_TABLE:
         raise _too_many()  # where nobody waits every further node saves something
-    single = before = rates.following(1)
-    parts = [Levels(jobs, np.ones(len(jobs), dtype=np.int32), single[0], np.full(len(jobs), np.nan))]
+    groups = [
+        _Group(np.arange(start, min(start + _TOGETHER, len(most)), dtype=np.int32), networks, most, batches)
+        for start in range(0, len(most), _TOGETHER)
+    ]
+    parts = [
+        Levels(each.jobs, np.ones_like(each.jobs), each.single[0], np.full(len(each.jobs), np.nan)) for each in groups
+    ]
     largest = _Largest(max(0, spare), least)
-    steps, done, more = len(jobs), 1, most > 1
+    steps, done = len(most), 1
     # Every round evaluates a block of further counts of the jobs whose last gain may still be among the largest.
-    while more.any():
-        if not more.all():
-            rates.keep(more)
-            jobs, most, batches = jobs[more], most[more], batches[more]
-            single, before = single[:, more], before[:, more]
-        count = min(max(1, _BLOCK // len(jobs)), int(most.max()) - done)
-        after = rates.following(count)
-        nodes = np.arange(done + 1, done + count + 1)[:, np.newaxis]
-        gains = gain(Step(nodes, batches, single, np.concatenate((before, after[:-1])), after))
-        # A count is reached only by way of all smaller ones, each worth at least the price.
-        reached = most >= nodes
-        reached[1:] &= np.logical_and.accumulate(gains[:-1] >= largest.price)
-        level, job = np.nonzero(reached)
-        parts.append(Levels(jobs[job], nodes[level, 0].astype(np.int32), after[reached], gains[reached]))
-        steps += len(level)
+    while groups := [each for each in groups if each.keep(largest.price, done)]:
+        jobs, farthest = sum(len(each.jobs) for each in groups), max(int(each.most.max()) for each in groups)
+        count = min(max(1, _BLOCK // jobs), farthest - done)
+        found = [each.following(gain, largest.price, done, count) for each in groups]
+        steps += sum(len(each.jobs) for each in found)
         if steps > LARGEST_TABLE:
             raise _too_many()
-        largest.add(gains[reached])
-        done, before = done + count, after[-1:]
-        more = reached[-1] & (gains[-1] >= largest.price) & (most > done)
+        parts += found
+        largest.add(np.concatenate([each.gains for each in found]))
+        done += count
         tick()
-    return Levels(*map(np.concatenate, zip(*parts, strict=True)))
+    return parts
 
 
 def _too_many() -> UsageError:
     return UsageError(found=f"more than {LARGEST_TABLE} pairs of job and count", allowed="as many", limit="max_nodes")
+
+
+class _Group:
+    """Jobs whose steps are evaluated together, so few that their arrays stay in the cache."""
+
+    def __init__(self, jobs: npt.NDArray[np.int32], networks: Networks, most: IntArray, batches: FloatArray) -> None:
+        which = slice(jobs[0], jobs[-1] + 1)
+        self.jobs, self.most, self._batches = jobs, most[which], batches[which]
+        self._rates = _Rates(networks.keep(which))
+        self.single = self._before = self._rates.following(1)
+        self._gains = np.full(len(jobs), np.inf)  # of the last step, if the job came to it
+
+    def keep(self, price: float, done: int) -> bool:
+        """Go on with the jobs that have further counts than ``done`` and whose last gain is at least the price, if any."""
+        more = (self._gains >= price) & (self.most > done)
+        if not more.all():
+            self._rates.keep(more)
+            self.jobs, self.most, self._batches = self.jobs[more], self.most[more], self._batches[more]
+            self.single, self._before, self._gains = self.single[:, more], self._before[:, more], self._gains[more]
+        return len(self.jobs) > 0
+
+    def following(self, gain: Callable[[Step], FloatArray], price: float, done: int, count: int) -> Levels:
+        """Return the steps to the next ``count`` counts after ``done`` that are reached."""
+        after = self._rates.following(count)
+        nodes = np.arange(done + 1, done + count + 1)[:, np.newaxis]
+        before = np.concatenate((self._before, after[:-1]))
+        gains = gain(Step(nodes, self._batches, self.single, before, after))
+        # A count is reached only by way of all smaller ones, each worth at least the price.
+        reached = self.most >= nodes
+        reached[1:] &= np.logical_and.accumulate(gains[:-1] >= price)
+        self._before, self._gains = after[-1:], np.where(reached[-1], gains[-1], -np.inf)
+        level, job = np.nonzero(reached)
+        return Levels(self.jobs[job], nodes[level, 0].astype(np.int32), after[reached], gains[reached])
 
 
 class _Rates:
@@ -155,12 +184,17 @@ _LEAST_S = float(np.finfo(np.float64).tiny)  # least saving of a step that is wo
 
 def cost_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
     """Tabulate every count that some optimal allocation may need, up to the step that saves nothing; O(N log J) steps."""
-    steps = levels(instance, _saving, least=_LEAST_S, tick=tick)
-    # levels come by rising count; the table goes job by job
-    order = np.argsort(steps.jobs, kind="stable")
-    starts = np.concatenate(([0], np.cumsum(np.bincount(steps.jobs))))
-    times_s = instance.batches[steps.jobs] / steps.throughputs
-    return CostTable(starts, steps.counts[order].astype(np.int64), times_s[order])
+    parts, jobs = levels(instance, _saving, least=_LEAST_S, tick=tick), len(instance.jobs)
+    lengths = np.zeros(jobs, dtype=np.int64)
+    for part in parts:
+        lengths[part.jobs] = part.counts  # a job's steps come by rising count; the last one stays
+    # the table goes job by job
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    counts, times_s = np.arange(1, starts[-1] + 1), np.empty(starts[-1])
+    counts -= np.repeat(starts[:-1], lengths)
+    for part in parts:
+        times_s[starts[part.jobs] + part.counts - 1] = instance.batches[part.jobs] / part.throughputs
+    return CostTable(starts, counts, times_s)
 
 
 def complete_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:

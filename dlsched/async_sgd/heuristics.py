@@ -12,7 +12,7 @@ import numpy as np
 from dlsched.allocation.counts import ids
 from dlsched.allocation.heuristics import equal_share, increase_greedily, require_count
 from dlsched.async_sgd.checker import batches_per_s, infeasible
-from dlsched.async_sgd.costs import Step, cost_table, levels
+from dlsched.async_sgd.costs import Levels, Step, cost_table, levels
 from dlsched.async_sgd.instance import Instance
 from dlsched.async_sgd.solution import Allocation
 from dlsched.core.arrays import FloatArray, IntArray
@@ -69,7 +69,8 @@ def knee(instance: Instance, *, theta: float = 0.5, tick: Tick = no_tick) -> All
         efficient = step.after >= theta * (1 - _ROUNDING) * step.nodes * step.single
         return np.where(efficient, 1.0 / step.nodes, 0.0)
 
-    steps = levels(instance, turn, least=_LEAST_TURN, tick=tick)
+    parts = levels(instance, turn, least=_LEAST_TURN, tick=tick)
+    steps = Levels(*map(np.concatenate, zip(*parts, strict=True)))
     # steps in order of their turns, as many as there are nodes to spare
     worth = np.flatnonzero(steps.gains >= _LEAST_TURN)  # the first level has NaN
     first = worth[np.argsort(-steps.gains[worth], kind="stable")][: instance.nodes - len(instance.jobs)]

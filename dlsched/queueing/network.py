@@ -176,7 +176,7 @@ class Networks:
             float(self.delays[index]), tuple(Station(demand_s, int(copies)) for demand_s, copies in stations)
         )
 
-    def keep(self, which: BoolArray) -> Self:
+    def keep(self, which: BoolArray | slice) -> Self:
         """Return some of them only."""
         return type(self)(self.delays[which], self.demands[:, which], self.copies[:, which])
 

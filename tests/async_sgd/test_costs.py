@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from dlsched.async_sgd import Instance, Job, batches_per_s, costs, generate
-from dlsched.async_sgd.costs import cost_table, levels
+from dlsched.async_sgd.costs import Levels, cost_table, levels
 from dlsched.core.errors import UsageError
 from dlsched.testing.async_sgd import async_sgd_instances, exact_throughput
 
@@ -16,7 +16,8 @@ from dlsched.testing.async_sgd import async_sgd_instances, exact_throughput
 def walked(most, spare):
     """The steps of one job of 12 cycles of a second in which nobody waits, by the seconds that they save."""
     instance = Instance(name="one", nodes=1 + spare, jobs=[job("a", max_nodes=most)])
-    return levels(instance, lambda step: step.batches / step.before - step.batches / step.after, least=0)
+    parts = levels(instance, lambda step: step.batches / step.before - step.batches / step.after, least=0)
+    return Levels(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def test_gains_fall_and_begin_with_none():
@@ -61,10 +62,12 @@ def test_times_are_those_of_the_network(instance):
         assert table.costs[begin:end] == pytest.approx(times[: end - begin], rel=1e-12)
 
 
+@pytest.mark.parametrize("together", [3, 2**16])
 @pytest.mark.parametrize("block", [1, costs._BLOCK])
-def test_counts_left_out_save_less_than_all_that_is_needed(monkeypatch, block):
+def test_counts_left_out_save_less_than_all_that_is_needed(monkeypatch, block, together):
     """A step beyond the table saves no more than the least of the N - J largest savings, or nothing."""
     monkeypatch.setattr(costs, "_BLOCK", block)
+    monkeypatch.setattr(costs, "_TOGETHER", together)
 
     @SETTINGS
     @given(async_sgd_instances())
@@ -86,12 +89,13 @@ def nothing_needed_is_left_out(instance, table):
 
 
 def test_arrays_and_plain_loops_give_the_same_table(monkeypatch):
-    """Many jobs go by arrays, few one by one, in blocks of any size: bit for bit the same pairs."""
+    """Many jobs go by arrays, few one by one, in blocks and groups of any size: bit for bit the same pairs."""
     instance = generate(preset="mixed", jobs=12, nodes=200, seed=3)
     tables = []
-    for few, block in ((0, 1), (100, 1), (8, 4096), (8, 50)):
+    for few, block, together in ((0, 1, 12), (0, 1, 5), (100, 1, 12), (8, 4096, 12), (8, 50, 12), (8, 50, 5)):
         monkeypatch.setattr(costs, "_FEW", few)
         monkeypatch.setattr(costs, "_BLOCK", block)
+        monkeypatch.setattr(costs, "_TOGETHER", together)
         tables.append(cost_table(instance))
     for table in tables[1:]:
         for index in range(12):
