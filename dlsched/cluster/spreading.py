@@ -375,10 +375,11 @@ class Spreads:
         """A job's stages as loops take them."""
         if not self._fast:
             return graph
-        if self._last is None or self._last[0] is not graph:
+        last = self._last  # other threads may set it
+        if last is None or last[0] is not graph:
             fields = graph.replicas, graph.compute_s, graph.output_bytes, graph.parameter_bytes
-            self._last = graph, Stages(*map(self._numbers, fields))
-        return self._last[1]
+            last = self._last = graph, Stages(*map(self._numbers, fields))
+        return last[1]
 
 
 COMPILED_FROM = 200_000
