@@ -134,6 +134,8 @@ class JobGraph:
     def __hash__(self) -> int:
         return self._hash
 
+    ring_bytes, edge_weight, stage_s = ring_bytes, edge_weight, stage_s
+
     def neighbours(self, stage: int) -> list[tuple[int, float]]:
         """Pairs (v, O_sv) of the neighbour stages and the bytes exchanged with them in each direction."""
         before = [(stage - 1, self.output_bytes[stage - 1])] if stage else []

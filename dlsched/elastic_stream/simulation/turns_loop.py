@@ -27,9 +27,8 @@ _NEAR, _PART = 32, 16  # running jobs that are near: at least so many, and one i
 _BLOCK = 512  # waiting jobs of one size in a block; one of more than twice as many is halved
 _SLACK = 1 + 1e-12  # rounding of keys
 _MOMENTS, _PERIODS = 256, 512  # between two yields, at most; more periods would leave the cache
-_KEY, _SINCE, _RATE = range(
-    3
-)  # in ``known``: keys of far jobs are at most this, at this time, and grow at most so fast
+# in ``known``: keys of far jobs are at most this, at this time, and grow at most so fast
+_KEY, _SINCE, _RATE = range(3)
 
 
 def _bound(known: list[float], now: float) -> float:
