@@ -14,7 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from dlsched.core.errors import InputError, UsageError
 from dlsched.core.messages import field_path, shown
@@ -337,9 +337,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         UNFINISHED.discard(temporary)
 
 
-T = TypeVar("T", list[Any], dict[str, Any], str)
 Where = tuple[str | int, ...]
-_KINDS: Mapping[type, str] = {list: "a list", dict: "an object", str: "a string"}
 
 
 def read_object(data: object, fields: set[str], where: Where) -> dict[str, Json]:
@@ -353,11 +351,11 @@ def read_object(data: object, fields: set[str], where: Where) -> dict[str, Json]
     return data
 
 
-def read_of(kind: type[T], entry: Mapping[str, object], field: str, where: Where) -> T:
-    """Return a list, an object or a string, as ``kind`` says; InputError for anything else."""
+def read_list(entry: Mapping[str, object], field: str, where: Where) -> list[Any]:
+    """Return a list; InputError for anything else."""
     value = entry.get(field)
-    if not isinstance(value, kind):
-        raise InputError(where=field_path((*where, field)), found=shown(value), allowed=_KINDS[kind])
+    if not isinstance(value, list):
+        raise InputError(where=field_path((*where, field)), found=shown(value), allowed="a list")
     return value
 
 
@@ -386,4 +384,12 @@ def read_whole(entry: Mapping[str, object], field: str, where: Where) -> int:
     value = read_integer(entry, field, where)
     if abs(value) > LARGEST_COUNT:
         raise InputError(where=field_path((*where, field)), found=shown(value), allowed="an integer up to 2**53")
+    return value
+
+
+def read_name(entry: Mapping[str, object], field: str, where: Where) -> str:
+    """Return a string; InputError for anything else."""
+    value = entry.get(field)
+    if not isinstance(value, str):
+        raise InputError(where=field_path((*where, field)), found=shown(value), allowed="a string")
     return value

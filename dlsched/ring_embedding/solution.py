@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
-from dlsched.core.files import Where, read_object, read_of, read_whole
+from dlsched.core.files import Where, read_list, read_object, read_whole
 from dlsched.core.messages import field_path, shown
 from dlsched.core.result import FrozenMapping
 from dlsched.ring_embedding.instance import Instance
@@ -72,19 +72,26 @@ def read_solution(data: Any, instance: Instance) -> Embedding:
             raise InputError(
                 where=field_path((*where, "slot")), found=f"{slot} for the second time", allowed="every slot once"
             )
-        rings = read_of(dict, record, "rings", where)
+        rings = _read_mapping(record, "rings", where)
         slots[slot] = {job: _ring(ring, (*where, "rings", job)) for job, ring in rings.items()}
     return Embedding(slots)
 
 
 def _ring(data: Any, where: Where) -> Ring:
     entry = read_object(data, {"workers", "order"}, where)
-    counts = read_of(dict, entry, "workers", where)
+    counts = _read_mapping(entry, "workers", where)
     workers = {server: read_whole(counts, server, (*where, "workers")) for server in counts}
     if "order" not in entry and len(workers) <= 1:
         return ring(workers)
-    order = read_of(list, entry, "order", where)
+    order = read_list(entry, "order", where)
     for step, name in enumerate(order):
         if not isinstance(name, str):
             raise InputError(where=field_path((*where, "order", step)), found=shown(name), allowed="a string")
     return ring(workers, order)
+
+
+def _read_mapping(entry: dict[str, Any], field: str, where: Where) -> dict[str, Any]:
+    value = entry.get(field)
+    if not isinstance(value, dict):
+        raise InputError(where=field_path((*where, field)), found=shown(value), allowed="an object")
+    return value

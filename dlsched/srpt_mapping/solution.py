@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 from dlsched.core.display import Brief
 from dlsched.core.errors import InputError
-from dlsched.core.files import Where, read_number, read_object, read_of, read_whole
+from dlsched.core.files import Where, read_list, read_name, read_number, read_object, read_whole
 from dlsched.core.gap import rounding, tolerance
 from dlsched.core.ranges import LARGEST_COUNT
 from dlsched.core.result import FrozenMapping
@@ -231,7 +231,7 @@ def _start(data: object, job: str) -> Start:
     """The start of any entry; InputError as ``read_solution``."""
     where = ("solution", "jobs", job)
     entry = read_object(data, {"start_s", "placement"}, where)
-    placement = read_of(list, entry, "placement", where)
+    placement = read_list(entry, "placement", where)
     shares = tuple(_share(share, (*where, "placement", index)) for index, share in enumerate(placement))
     return Start(read_number(entry, "start_s", where), shares)
 
@@ -241,11 +241,11 @@ def _share(data: Any, where: Where) -> Share:
     entry = read_object(data, {"stage", "server", "replicas", "gpu", "gpus", "slot"}, where)
     gpus = [read_whole(entry, "gpu", where)] if "gpu" in entry else []
     if "gpus" in entry:
-        listed = read_of(list, entry, "gpus", where)
+        listed = read_list(entry, "gpus", where)
         gpus += [read_whole({"gpu": each}, "gpu", (*where, "gpus", index)) for index, each in enumerate(listed)]
     slot = read_whole(entry, "slot", where) if "slot" in entry else None
     share = Share(
-        read_whole(entry, "stage", where), read_of(str, entry, "server", where), read_whole(entry, "replicas", where)
+        read_whole(entry, "stage", where), read_name(entry, "server", where), read_whole(entry, "replicas", where)
     )
     return share.on(tuple(gpus), slot)
 
