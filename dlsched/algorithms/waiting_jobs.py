@@ -6,7 +6,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Sequence
 
-_FEW, _BLOCK = 64, 4096  # places of jobs that have left, which may stay beside as many as wait; places of a block
+_FEW = 64  # jobs that have left a class may stay in its list until they outnumber those that wait by more than this
+_BLOCK = 4096  # places of the queue whose least length is known
 
 
 class _Class:

@@ -77,7 +77,7 @@ def _plain(instance: Instance, allocation: Allocation) -> IntArray | None:
 
 
 def _nodes(instance: Instance, allocation: Allocation) -> IntArray:
-    """The counts of all jobs, in their order, where all are there."""
+    """The counts of all jobs in the order of the instance; every job has one."""
     nodes = _plain(instance, allocation)
     return np.array([allocation.nodes[job.id] for job in instance.jobs], dtype=np.int64) if nodes is None else nodes
 

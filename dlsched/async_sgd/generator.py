@@ -227,7 +227,11 @@ def _mixed(generator: "np.random.Generator", jobs: int) -> Columns:
 
 
 def _numbers(generator: "np.random.Generator", jobs: int) -> FloatArray:
-    """What jobs of ``mixed`` are made of, from 0 to 1 or below a number, NaN without an update; shape (9, jobs)."""
+    """Random numbers of the jobs of ``mixed``; shape (9, jobs).
+
+    Six in [0, 1), of which the third, of an update, is NaN for jobs whose updates take no time; then the index of the batch size,
+    1 for half duplex, and servers beyond one.
+    """
     state, servers = generator.bit_generator.state, int(_SHARDS[1] - _SHARDS[0]) + 1
     # A word for each number, but one for both that are below a number, and none for an update of no time.
     words = np.asarray(generator.bit_generator.random_raw(9 * jobs))
@@ -246,7 +250,7 @@ def _numbers(generator: "np.random.Generator", jobs: int) -> FloatArray:
         update = np.where(updated, drawn[first + 3], math.nan)
         numbers = (drawn[first], drawn[first + 1], update, *(drawn[later + place] for place in range(3)))
         return np.array([*numbers, batches, drawn[later + 4] < 1 / 3, shards])
-    # once in billions of draws a word is refused, and a half of another is left over
+    # Once in billions of draws a half word is refused and the next one taken: then all are drawn one by one.
     random, batch, shard = generator.random, drawing_below(generator, len(_BATCHES)), drawing_below(generator, servers)
     rows = []
     for _ in range(jobs):

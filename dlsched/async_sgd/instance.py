@@ -233,7 +233,7 @@ class Instance(InstanceFile):
 
     @cached_property
     def judged(self) -> "dict[str, tuple[object, IntArray | FloatArray | None]]":
-        """What the checker computed of the nodes of the latest allocation, and these nodes."""
+        """By function of the checker: the nodes of the allocation that it saw last, and what it computed of them."""
         return {}
 
     @cached_property

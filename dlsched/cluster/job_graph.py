@@ -56,7 +56,7 @@ class Stage(Part):
 
 
 class Stages(NamedTuple):
-    """The fields of ``JobGraph`` alone, in compiled loops arrays."""
+    """The fields of ``JobGraph`` alone; arrays in compiled loops."""
 
     replicas: Sequence[int]
     compute_s: Sequence[float]
@@ -185,11 +185,11 @@ class JobGraph:
                 left, saved = left - here, saved + each * here / others
             if count <= room:
                 choices.append(ring_bytes(self, stage) / fast - saved * (1 / share - 1 / fast))
-            # on several: one of them has few enough of a partner's replicas that all can have as many
+            # on several: some server has no more replicas of a partner than all of them can have at once
             loose = [each * min(1.0, (room - 1) / others) for each, others in partners]
             saved = min(
                 [
-                    sum(loose) - most + each * _fewest(count, others, room) / others
+                    sum(loose) - most + each * _largest_minimum(count, others, room) / others
                     for (each, others), most in zip(partners, loose, strict=True)
                 ],
                 default=0.0,
@@ -201,8 +201,8 @@ class JobGraph:
         return slowest_s
 
 
-def _fewest(count: int, others: int, room: int) -> int:
-    """Most replicas of a partner that each of several servers can have beside some of ``count``, so that all are placed."""
+def _largest_minimum(count: int, others: int, room: int) -> int:
+    """The most of a partner's replicas that every server can have, of the several that share ``count`` replicas of a stage."""
     return max(few for few in range(room) if max(2, -(-count // (room - few))) * few <= others)
 
 

@@ -171,8 +171,8 @@ class Part(Brief, BaseModel):
     def of_columns(cls, columns: Mapping[str, Sequence[object]], given: Sequence[tuple[str, ...]]) -> list[Self]:
         """Make parts from the values of each field, in half the time; for classes with ``agree``.
 
-        ``columns`` lack fields that have their default; ``given``: the fields that each part was given. ValueError: a value is
-        invalid, a field unknown, or ``agree`` in doubt.
+        ``columns``: values by field; of a field that is not there all parts have the default. ``given``: the names of the fields
+        that each part was made from. ValueError: a value is invalid, a field unknown, or ``agree`` is not sure.
         """
         fields = cls.model_fields
         if not fields.keys() >= {*columns, *chain(*set(given))}:

@@ -161,8 +161,8 @@ class Servers:
         other._free, other.rooms, other.total = free, _rooms(free), sum(free)
         return other
 
-    def takes(self, placed: Placed, iteration_s: float) -> Placed:
-        """Note the seconds that a placement takes; return it."""
+    def with_seconds(self, placed: Placed, iteration_s: float) -> Placed:
+        """Return a placement, and remember its seconds until the next one."""
         self._latest[0] = placed, iteration_s
         return placed
 
@@ -263,7 +263,7 @@ def heavy_edge(graph: JobGraph, servers: Servers) -> Placed:
     rooms = tuple([room for _, room in chosen])
     shares = tuple([servers.shares[server] for server, _ in chosen])
     rows, iteration_s = servers.spreads.grouped(graph, rooms, shares, servers.inside)
-    return servers.takes([(server, row) for (server, _), row in zip(chosen, rows, strict=True)], iteration_s)
+    return servers.with_seconds([(server, row) for (server, _), row in zip(chosen, rows, strict=True)], iteration_s)
 
 
 def compact(graph: JobGraph, servers: Servers) -> Placed:
@@ -283,7 +283,7 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
     rooms = tuple(room for _, room in chosen)
     shares = tuple(servers.shares[server] for server, _ in chosen)
     rows, iteration_s = servers.spreads.improved(graph, rooms, shares, servers.inside)
-    placed = servers.takes([(server, row) for (server, _), row in zip(chosen, rows, strict=True)], iteration_s)
+    placed = servers.with_seconds([(server, row) for (server, _), row in zip(chosen, rows, strict=True)], iteration_s)
     if len(graph.replicas) == 1 and servers.shares[0] == servers.shares[-1]:
         return placed  # a ring is as fast on any servers
     packed, packed_s = servers.spreads.best_fit(
@@ -291,7 +291,7 @@ def compact(graph: JobGraph, servers: Servers) -> Placed:
     )
     if packed_s >= iteration_s or (servers.consolidated and len(packed) > len(placed)):
         return placed
-    return servers.takes(packed, packed_s)
+    return servers.with_seconds(packed, packed_s)
 
 
 def taken_of(placed: Placed) -> list[tuple[int, int]]:
