@@ -9,7 +9,7 @@ from dlsched.core.errors import PolicyError
 from dlsched.elastic_stream import fast_simulation, generate, run, simulate
 from dlsched.elastic_stream.checker import check
 from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Speeds, Weighed, share, worth_it
-from dlsched.elastic_stream.policies import ORDERS, Doubling, EqualShare, Marginal, gains, orders
+from dlsched.elastic_stream.policies import ORDERS, Doubling, EqualShare, Exploratory, Marginal, gains, orders
 from dlsched.elastic_stream.simulation import gain_loop, queue_stream, simulator
 
 from .streams import drawn, stream
@@ -127,8 +127,21 @@ class AskedMarginal(Marginal):
     """Marginal gain that the simulator asks at every event."""
 
 
+class AskedExploratory(Exploratory):
+    """Exploration that the simulator asks at every event."""
+
+
+# Counts that all jobs, some or none may hold, with and without the smallest; steps that end in their pause, and at once.
+EXPLORED = {150.0: (1, 2, 4, 8), 20.0: (1, 2, 3, 4, 6, 16), 7.0: (1, 2, 4), 3.0: (2, 4), 1.0: (3,), 1e-300: (1, 2)}
 GAINS = [
     (Doubling, AskedDoubling),
+    *(
+        (
+            lambda step_s=step_s: Exploratory(EXPLORED[step_s], step_s),
+            lambda step_s=step_s: AskedExploratory(EXPLORED[step_s], step_s),
+        )
+        for step_s in EXPLORED
+    ),
     *((lambda order=order: Marginal(order), lambda order=order: AskedMarginal(order)) for order in ORDERS),
 ]
 
@@ -139,7 +152,10 @@ def periods_of(instance, policy):
     return run(instance, policy, lambda *period: periods.append(period)), periods
 
 
-@pytest.mark.parametrize(("make", "asked"), GAINS, ids=["doubling", *ORDERS])
+NAMES = ["doubling", *(f"exploratory-{step_s:g}" for step_s in EXPLORED), *ORDERS]
+
+
+@pytest.mark.parametrize(("make", "asked"), GAINS, ids=NAMES)
 @pytest.mark.parametrize("fast", [False, pytest.param(True, marks=pytest.mark.long)], ids=["interpreted", "compiled"])
 def test_steps_near_the_last_gain_decide_as_all_do(make, asked, fast, monkeypatch):
     """Streams with pauses, weights, early ends and ties; steps of one unit and others; where most wait, where units are idle."""
@@ -171,14 +187,19 @@ def test_arrays_decide_as_one_by_one(make, monkeypatch):
     assert made[0] == made[1]
 
 
-def test_restarts_for_ever_are_named_alike(monkeypatch):
+@pytest.mark.parametrize(
+    ("make", "asked"),
+    [(Marginal, AskedMarginal), (lambda: Exploratory((1, 2), 5.0), lambda: AskedExploratory((1, 2), 5.0))],
+    ids=["marginal", "exploratory"],
+)
+def test_restarts_for_ever_are_named_alike(make, asked, monkeypatch):
     """At the first period that ends in its pause, if no other job comes on, by the loop and by the simulator."""
     for module in (queue_stream, gain_loop, simulator):
         monkeypatch.setattr(module, "BARREN", 0)
     refused = 0
     for seed in range(40):
         instance, found = drawn(seed, restart_s=30.0), []
-        for policy in (Marginal(), AskedMarginal()):
+        for policy in (make(), asked()):
             try:
                 found.append(periods_of(instance, policy))
             except PolicyError as error:

@@ -192,7 +192,8 @@ class Exploratory:
     step_s
         Seconds for which a job holds each of these counts, including the pause.
 
-    Guarantee: none. Knows the nominal work, and speeds once they are measured. Cost: O(n log n) an event.
+    Guarantee: none. Knows the nominal work, and speeds once they are measured. Cost: O(n log n) an event; ``gain_loop`` looks at
+    few of the n jobs present.
 
     Source: Capes et al. 2018, arXiv 1908.08082. Only the abstract was available: what the policy does when units are short, and
     that it never uses further counts, is our reconstruction.
@@ -209,6 +210,25 @@ class Exploratory:
         self._to_measure: dict[int, list[int]] = {}  # by job, next one last
         self._measured: dict[int, list[int]] = {}
         self._steps: dict[int, tuple[int, float]] = {}  # by job: count of the current step, and its end
+
+    @property
+    def rule(self) -> Rule | None:
+        """What ``gain_loop`` needs to serve without asking; None with other classes, and for a policy that has been asked."""
+        if type(self) is not Exploratory or self._measured:
+            return None
+        return Rule(key_kind(fifo), _smallest, fifo, self._pairs, True, self._measure_s)
+
+    def _explored(self, view: View, job: int) -> list[int]:
+        """Counts that a job explores, ascending."""
+        allowed = view.allowed(job)
+        return [count for count in self._counts if count in allowed] or [allowed[0]]
+
+    def _pairs(self, view: View, job: int) -> list[int]:
+        """Counts of a job that has been measured at all its counts, ascending."""
+        return sorted({_smallest(view, job), *self._explored(view, job)})
+
+    def _measure_s(self, view: View, job: int, count: int) -> float:
+        return self._step_s if count in self._explored(view, job) else 0.0
 
     def decide(self, view: View) -> dict[int, int]:
         """Continue current steps, admit jobs, begin new steps, and double the measured jobs."""
@@ -228,7 +248,7 @@ class Exploratory:
                 self._steps[job] = allocation[job], view.now_s + self._step_s
         learnt = [job for job in allocation if job not in self._steps and not self._to_measure[job]]
         units = free + sum(allocation[job] for job in learnt)
-        costs = {job: costs_of(view, job, sorted({view.allowed(job)[0], *self._measured[job]})) for job in learnt}
+        costs = {job: costs_of(view, job, self._pairs(view, job)) for job in learnt}
         if self._steps:
             view.wake_at(min(until_s for _, until_s in self._steps.values()))
         return dict.fromkeys(view, 0) | allocation | allocate(costs, units, double_greedily)
@@ -239,8 +259,7 @@ class Exploratory:
             for memory in (self._to_measure, self._measured, self._steps):
                 memory.pop(job, None)
         for job in view.arrived:
-            allowed = view.allowed(job)
-            self._to_measure[job] = [count for count in self._counts if count in allowed][::-1] or [allowed[0]]
+            self._to_measure[job] = self._explored(view, job)[::-1]
             self._measured[job] = []
         for job, (count, until_s) in list(self._steps.items()):
             if until_s <= view.now_s:

@@ -1,7 +1,7 @@
 """The loop for policies that resize all jobs by gain per unit at every event: clock, steps, pauses.
 
-It gives the streams of ``policies.gains.Doubling`` and ``Marginal`` as the simulator plays them: the same operations on the
-same floats. Numba compiles it for long streams (``core.imports``).
+It gives the streams of ``policies.gains.Doubling``, ``Marginal`` and ``Exploratory`` as the simulator plays them: the same
+operations on the same floats. Numba compiles it for long streams (``core.imports``).
 
 A job has pairs of a count and seconds per epoch, from its smallest count on; ``following`` leads from a pair to another of
 the job, and what such a step saves per added unit is its gain. The policy takes the steps of largest gain that fit. Between two
@@ -10,8 +10,12 @@ gain from ``low`` to ``high`` until ``until``. All steps of other jobs gain more
 long as units run out on steps from ``low`` on, and all steps above ``high`` fit, a pass over all jobs would decide the same;
 so it would while units stay idle and ``low`` is 0.
 
+A job whose speeds have to be measured is resized by gain once it has held each count to measure for some seconds. Until then
+it measures a pair, or asks for the next one to measure, on its smallest count.
+
 Of the columns of ``Queued``, ``size`` is the smallest count, ``kind`` its pair, ``time`` that of the units held, ``runs`` the
-pair that the job shall have, -1 for none, and ``changed`` says whether the job is near (1), far (0) or gone (-1).
+pair that the job shall have, -1 for none, and ``changed`` says whether the job is near (1), far (0) or gone (-1), asks for a
+pair to measure (2) or measures one (3).
 """
 
 import math
@@ -25,12 +29,13 @@ from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, block, 
 _SETTLED_FROM, _SPAN = 32, 32  # jobs present from which some may be far; for each event until the next pass
 _BAND = 1.006  # drift of the last gain at first
 _TRIES, _WIDER = 12, 0.015  # bands, each wider on one side, before a pass without
-_FAR, _BARREN = range(2)  # in ``state``
+_FAR, _BARREN, _LEAST, _MEASURING = range(4)  # in ``state``
 _SLACK = 1e-12  # rounding of costs
 _MOMENTS = 256  # between two yields
 
-Pairs = tuple[Sequence[int], Sequence[float], Sequence[int]]
-"""Counts, their seconds per epoch, and where steps lead: -1 where to none."""
+Pairs = tuple[Sequence[int], Sequence[float], Sequence[int], Sequence[float]]
+"""Counts, their seconds per epoch, where steps lead (-1: to none), seconds to measure (0: never); after a job's pairs, zeros."""
+Measuring = tuple[float, int, int]  # arrival, or end of measuring; position of the job; pair
 
 
 def _pause(run: Queued, now: float) -> float:
@@ -40,7 +45,7 @@ def _pause(run: Queued, now: float) -> float:
 
 def _gain(run: Queued, pairs: Pairs, at: int, to: int, left: float, pause: float) -> float:
     """Weighted seconds saved per unit by the step from one pair to another."""
-    counts, times_s, _ = pairs
+    counts, times_s, _, _ = pairs
     restart = run.restart if run.started else 0.0
     cost = run.weight * (left * times_s[at] + (pause if counts[at] == run.units else restart))
     saved = cost - run.weight * (left * times_s[to] + (pause if counts[to] == run.units else restart))
@@ -62,7 +67,7 @@ def _climb(
 
     ``band``: low and high; then what it finds: least gain of the band that is taken, largest that is refused, units idle.
     """
-    counts, _, following = pairs
+    counts, _, following, _ = pairs
     low, high = band[0], band[1]
     steps = [(0.0, 0.0, 0) for _ in range(0)]
     # Above the band all steps are taken; the first step of each job that lies in it is a candidate.
@@ -110,7 +115,7 @@ def _climb(
 
 def _look_ahead(run: Queued, pairs: Pairs, now: float, until: float) -> tuple[float, float]:
     """Bound, until then, the gains of the steps that a job takes, from below, and of the next one, from above."""
-    counts, times_s, following = pairs
+    counts, times_s, following, _ = pairs
     taken = math.inf
     if counts[run.runs] != run.units:
         return -math.inf, -math.inf
@@ -153,29 +158,63 @@ def _comes_on(jobs: Sequence[Queued], here: list[int], now: float) -> bool:
     return False
 
 
+def _measure(
+    jobs: Sequence[Queued],
+    pairs: Pairs,
+    asking: list[Measuring],
+    measuring: list[Measuring],
+    state: list[int],
+    free: int,
+    now: float,
+) -> list[int]:
+    """Let jobs begin to measure, in order of arrival, where the free units allow; return those that have nothing to measure."""
+    counts, _, _, measure_s = pairs
+    known, stay = [0 for _ in range(0)], 0
+    for entry in asking:
+        _, job, at = entry
+        run = jobs[job]
+        if not measure_s[at]:
+            run.changed = 1
+            known.append(job)
+        elif run.runs >= 0 and counts[at] - run.size <= free:
+            free -= counts[at] - run.size
+            state[_LEAST] -= run.size
+            state[_MEASURING] += counts[at]
+            run.runs, run.changed = at, 3
+            heappush(measuring, (now + measure_s[at], job, at))
+        else:
+            asking[stay] = entry
+            stay += 1
+    del asking[stay:]
+    return known
+
+
 def divide(
     jobs: Sequence[Queued], arriving: Sequence[int], order: int, units: int, pairs: Pairs
 ) -> Iterator[tuple[Block, float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``; yields what ``queue_loop.serve`` does.
 
-    ``least``: smallest counts of all jobs present, in all. ``here`` and ``near`` may still hold jobs that are gone,
-    ``far``, with the bounds of their gains, those that are near by now.
+    ``here``, all but those that measure or ask, and ``near`` may still hold jobs that are gone, ``far``, with the bounds of
+    their gains, those that are near by now. The end of measuring at ``wake`` is an event, even if its job is gone.
     """
-    counts, times_s, _ = pairs
+    counts, times_s, _, measure_s = pairs
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job)
     ended, changes = [(0, 0.0, 0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
     here, near, far = [0 for _ in range(0)], [0 for _ in range(0)], [(0.0, 0.0, 0) for _ in range(0)]
     band = [0.0, 0.0, 0.0, 0.0, 0.0]
-    zero, now, until = jobs[arriving[0]].arrival, 0.0, -math.inf
-    # Units of far jobs, periods in a row without progress: in a list, as Numba loses track of such numbers.
-    state = [0, 0]
-    came = present = stale = stamps = event = least = 0
+    asking, measuring = [(0.0, 0, 0) for _ in range(0)], [(0.0, 0, 0) for _ in range(0)]  # one sorted, one a heap
+    zero, now, until, wake = jobs[arriving[0]].arrival, 0.0, -math.inf, math.inf
+    # Units of far jobs, periods in a row without progress, smallest counts of all jobs that do not measure, units of those
+    # that do: in a list, as Numba loses track of such numbers.
+    state = [0, 0, 0, 0]
+    came = present = stale = stamps = event = 0
     while came < len(arriving) or present:
         while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
             heappop(ends)
             stale -= 1
         end = ends[0][0] if len(ends) else math.inf
-        now = min(end, jobs[arriving[came]].arrival if came < len(arriving) else math.inf)
+        arrival = jobs[arriving[came]].arrival if came < len(arriving) else math.inf
+        now = min(end, arrival, wake if present else math.inf)
         latest = now + ROUNDING * now  # ends and arrivals up to here are part of this event
         event += 1
         while len(ends) and ends[0][0] <= latest:  # jobs that end
@@ -188,32 +227,65 @@ def divide(
             ended.append((job, run.since, end, run.units))
             if run.changed == 0:
                 state[_FAR] -= run.units
+            if run.changed == 3:
+                state[_MEASURING] -= run.units
+            else:
+                state[_LEAST] -= run.size
             run.changed = -1
             present -= 1
-            least -= run.size
             state[_BARREN] = 0
         while came < len(arriving) and jobs[arriving[came]].arrival <= latest:  # jobs that arrive
             job = arriving[came]
-            now = max(now, jobs[job].arrival)
+            run = jobs[job]
+            now = max(now, run.arrival)
             came += 1
-            if jobs[job].work == 0.0:
+            if run.work == 0.0:
                 continue  # a job without work ends at once
-            jobs[job].changed = 1
-            here.append(job)
-            near.append(job)
+            run.changed = 2
+            asking.append((run.arrival, job, run.kind if measure_s[run.kind] else run.kind + 1))
             present += 1
-            least += jobs[job].size
-        close = now <= until and least <= units  # whether the near jobs decide
+            state[_LEAST] += run.size
+        if wake <= now:
+            wake = math.inf
+        while len(measuring) and (measuring[0][0] <= now or jobs[measuring[0][1]].changed < 0):
+            _, job, at = heappop(measuring)  # a job that has measured a pair, or is gone
+            run = jobs[job]
+            if run.changed == 3:
+                run.changed = 2
+                asking.append((run.arrival, job, at + 1))
+                state[_MEASURING] -= run.units
+                state[_LEAST] += run.size
+        asking = [entry for entry in asking if jobs[entry[1]].changed == 2]
+        asking.sort()
+        asked = [job for _, job, _ in asking]
+        for job in asked:
+            jobs[job].runs = jobs[job].kind
+        free = units - state[_MEASURING] - state[_LEAST]
+        close, fits = now <= until and free >= 0, free >= 0  # whether the near jobs decide; whether none has to wait
         here = here if close else [job for job in here if jobs[job].changed >= 0]
+        some = here
+        if not fits:
+            free = units - state[_MEASURING]
+            some = _admitted(jobs, pairs, here + asked, order, free, now)
+            for job in some:
+                free -= jobs[job].size
+        known = _measure(jobs, pairs, asking, measuring, state, free, now)
+        if len(measuring) and measuring[0][0] > now:
+            wake = min(wake, measuring[0][0])
+        here.extend(known)
+        near.extend(known)
         near = [job for job in near if jobs[job].changed == 1]
-        some = near if close else here if least <= units else _admitted(jobs, pairs, here, order, units, now)
-        free, tries = units - state[_FAR] if close else units, 0
+        some = near if close else here if fits else [job for job in some if jobs[job].changed < 2]
+        room = units - state[_MEASURING]
+        for _, job, _ in asking:
+            room -= jobs[job].size if jobs[job].runs >= 0 else 0
+        free, tries = room - state[_FAR] if close else room, 0
         while not _climb(jobs, pairs, some, order, free, band, now):
             tries += 1
             if tries >= _TRIES:  # all jobs, down to no gain, and if need be without a band
                 if close:
                     here = [job for job in here if jobs[job].changed >= 0]
-                    close, some, free = False, here, units
+                    close, some, free = False, here, room
                 band[0] = 0.0
                 if band[4] < 0:
                     band[1] = math.inf
@@ -237,7 +309,7 @@ def divide(
                 band[0], band[1] = band[2] / _BAND, max(band[2], band[3]) * _BAND
             elif band[1] == math.inf:
                 band[0], band[1] = 0.0, band[2]
-            if present >= _SETTLED_FROM and least <= units and band[1] < math.inf:
+            if present >= _SETTLED_FROM and fits and band[1] < math.inf:
                 until = now + (now - zero) / event * max(1, present // _SPAN)
                 for job in here:
                     run = jobs[job]
@@ -248,7 +320,7 @@ def divide(
                     else:
                         state[_FAR] += run.units
                         far.append((taken, beyond, job))
-        for job in some:
+        for job in some + [job for job in asked if jobs[job].changed >= 2]:
             run = jobs[job]
             if run.units != (counts[run.runs] if run.runs >= 0 else 0):
                 changes.append((run.arrival, job))
@@ -270,7 +342,7 @@ def divide(
             ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
             heapify(ends)
             stale = 0
-        if state[_BARREN] > BARREN and _comes_on(jobs, here, now):
+        if state[_BARREN] > BARREN and _comes_on(jobs, here + [job for _, job, _ in asking + measuring], now):
             state[_BARREN] = 0
         if state[_BARREN] > BARREN or event % _MOMENTS == 0:
             yield block(ended), now, came, present, state[_BARREN]
@@ -278,4 +350,4 @@ def divide(
     yield block(ended), now, came, present, state[_BARREN]
 
 
-PARTS = (*PERIODS, _pause, _gain, _key, _climb, _look_ahead, _admitted, _comes_on)
+PARTS = (*PERIODS, _pause, _gain, _key, _climb, _look_ahead, _admitted, _comes_on, _measure)

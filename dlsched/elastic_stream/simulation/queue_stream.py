@@ -62,13 +62,17 @@ _LONGEST = 4096  # useful counts of a law, of which each is a pair
 
 
 class Rule(NamedTuple):
-    """How a policy serves: a kind of key, a job's size, its key if keys are static; if it resizes jobs, to which counts."""
+    """How a policy serves: a kind of key, a job's size, its key if keys are static; if it resizes jobs, to which counts.
+
+    ``measure_s``: seconds for which a job holds a count, before it is resized, 0 for counts that are not measured.
+    """
 
     order: int
     size: Callable[[View, int], int]
     key: Callable[[View, int, int], float]
     counts: Callable[[View, int], Sequence[int]] | None = None
     doubles: bool = False
+    measure_s: Callable[[View, int, int], float] = lambda view, job, count: 0.0
 
     def serves(self, instance: Instance) -> bool:
         """Whether a loop serves the stream: not where policies refuse too many pairs of job and count."""
@@ -123,17 +127,13 @@ class QueueStream:
         self.events = 2 * len(jobs)
 
 
-Pairs = tuple[list[int], list[float], list[int]]
-"""Counts, their seconds per epoch, and the pair that a step leads to, -1 where there is none."""
-
-
-def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int | Pairs]:
+def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int | gain_loop.Pairs]:
     """Columns of ``Queued`` with the data of all jobs; the number of different sizes, or the pairs of jobs that are resized."""
     jobs, run = instance.jobs, PresentJob(0, 0.0, 0.0, {}, 0.0)
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
     works = [job.work for job in jobs]
     sizes, times, keys, firsts, numbers = [], [], [], [], {0: 0}
-    pairs: Pairs = [], [], []
+    pairs: tuple[list[int], list[float], list[int], list[float]] = [], [], [], []
     # by speeds: size, its time, all times, first pair
     alike: dict[object, tuple[int, float, dict[int, float], int]] = {}
     for index, (job, work) in enumerate(zip(jobs, works, strict=True)):
@@ -148,7 +148,10 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
                 alike[kind] = size, job.speed.epoch_time_s(size), run.times, len(pairs[0])
                 if rule.counts is not None:
                     counts = rule.counts(view, index)
-                    _add_pairs(pairs, counts, [view.epoch_time_s(index, count) for count in counts], rule.doubles)
+                    _add_pairs(pairs[2], counts, rule.doubles)
+                    pairs[0].extend((*counts, 0))
+                    pairs[1].extend((*(view.epoch_time_s(index, count) for count in counts), 0.0))
+                    pairs[3].extend((*(rule.measure_s(view, index, count) for count in counts), 0.0))
             size, time_s, run.times, first = alike[kind]
             if rule.order == STATIC:
                 key = rule.key(view, index, size)
@@ -174,14 +177,11 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
     ], pairs if rule.counts else len(numbers)
 
 
-def _add_pairs(pairs: Pairs, counts: Sequence[int], times_s: Sequence[float], doubles: bool) -> None:
-    """Append the pairs of a job's counts."""
-    begin = len(pairs[0])
-    place = {count: index for index, count in enumerate(counts, begin)}
-    nexts = (2 * count for count in counts) if doubles else (*counts[1:], 0)
-    pairs[0].extend(counts)
-    pairs[1].extend(times_s)
-    pairs[2].extend(place.get(count, -1) for count in nexts)
+def _add_pairs(following: list[int], counts: Sequence[int], doubles: bool) -> None:
+    """Append where the steps of a job's counts lead."""
+    place = {count: index for index, count in enumerate(counts, len(following))}
+    nexts = (*(2 * count for count in counts), 0) if doubles else (*counts[1:], 0, 0)
+    following.extend(place.get(count, -1) for count in nexts)
 
 
 def records(columns: Sequence[Sequence[float]]) -> NDArray[np.void]:
