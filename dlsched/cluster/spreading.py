@@ -15,6 +15,7 @@ import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from itertools import takewhile
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,11 +29,13 @@ Rows = tuple[tuple[int, ...], ...]
 Packed = list[tuple[int, tuple[int, ...]]]
 """Pairs of a server and the replicas of every stage that it gets."""
 
+_ROUNDING = 1e-9  # of seconds, far above what floats are off
 _ROUNDS = 50  # of swaps, at most
 _MANY = 2_000  # pairs of replicas beyond which a round of swaps is not worth its time
 _MOST_SWAPS = 2_000_000  # swaps evaluated in all rounds
 _MOST_STEPS = 300_000  # steps of ``grouped`` times stages; other replicas follow in the chain's order
 _MOST_STAGES = 1_000_000  # packed in all rounds of the bisection
+_MOST_ROWS = 1_000  # ways to choose replicas for a server, up to which all are looked at
 _REMEMBERED = 2_000  # stages times rooms up to which rows are remembered
 
 _Graph = JobGraph | Stages
@@ -300,6 +303,40 @@ def _packed(
     return places, rows
 
 
+def _least_rooms(graph: _Graph, share: float, inside: float, allowed_s: float) -> list[int]:
+    """Rooms of ``least_rooms``, of a job whose splits are few."""
+    counts, gpus = graph.replicas, sum(graph.replicas)
+    steps = [1 for _ in counts]
+    for stage in range(1, len(counts)):
+        steps[stage] = steps[stage - 1] * (counts[stage - 1] + 1)
+    rows = [
+        [index // step % (count + 1) for step, count in zip(steps, counts)]  # noqa: B905  Numba knows no strict
+        for index in range(steps[-1] * (counts[-1] + 1))
+    ]
+    # rows fast enough on one server if the rest shares another one, whose card takes no time, as if inside were no slower
+    good = [0 for _ in range(0)]
+    for index, row in enumerate(rows):
+        splits = [[row[stage], counts[stage] - row[stage]] for stage in range(len(counts))]
+        if index and splits_s(graph, splits, [share, math.inf], max(share, inside)) <= allowed_s:
+            good.append(index)
+    # by what is still unplaced: the least largest room of the servers on which the rest is, in good rows
+    largest = [gpus + 1 for _ in rows]
+    largest[-1] = 0
+    for left in range(len(rows) - 1, 0, -1):
+        for index in good if largest[left] <= gpus else good[:0]:
+            size = 0
+            for stage, some in enumerate(rows[index]):
+                size += some if some <= rows[left][stage] else gpus + 1
+            if size <= gpus:
+                largest[left - index] = min(largest[left - index], max(largest[left], size))
+    # the row that is placed last is in the largest room
+    least = [gpus + 1 for _ in range(gpus + 1)]
+    for index in good:
+        for second in range(largest[index], gpus + 1):
+            least[second] = min(least[second], sum(rows[index]))
+    return least
+
+
 _PARTS = (edge_weight, ring_bytes, stage_s, splits_s, _by_stage, _chained, _fill_in_order)
 _SPREADING = (*_PARTS, _grouped, _fill_room, _put, _turns, _swap_best, _swap)
 
@@ -317,6 +354,7 @@ class Spreads:
 
         self._grouped, self._improved = loop(_grouped_s, *_SPREADING), loop(_improved, *_SPREADING)
         self._best_fit = loop(_best_fit, *_PARTS, _packed)
+        self._least_rooms = loop(_least_rooms, *_PARTS)
         self._fast = self._grouped is not _grouped_s
         self._last: tuple[JobGraph, Stages] | None = None
         self._known = lru_cache(4_096)(self._spread)
@@ -351,6 +389,19 @@ class Spreads:
         own = self._numbers([shares[server] for _, server in rooms])
         places, rows, iteration_s = self._best_fit(self._stages(graph), self._numbers(rooms), own, inside)
         return [(rooms[place][1], row) for place, row in zip(places, _frozen(rows), strict=True)], iteration_s
+
+    def least_rooms(self, graph: JobGraph, share: float, inside: float, allowed_s: float) -> tuple[int, ...]:
+        """By the GPUs that the second largest room gives, from 0 to g: what the largest has to give, for an iteration in time.
+
+        With smaller rooms every placement takes longer than ``allowed_s``, but for rounding; ``share``: the largest. Shares of a
+        server that serve its own replicas in time, were all others on one server with an endless card, are put together. Jobs
+        with more than ``_MOST_ROWS`` of them, and interpreted loops: by ``JobGraph.least_s`` of the largest room alone.
+        """
+        allowed_s *= 1 + _ROUNDING
+        if self._fast and math.prod(count + 1 for count in graph.replicas) <= _MOST_ROWS:
+            return tuple(self._least_rooms(self._stages(graph), share, inside, allowed_s))
+        slow = (graph.least_s(room, share, inside) > allowed_s for room in range(1, graph.gpus))
+        return (1 + sum(takewhile(bool, slow)),) * (graph.gpus + 1)
 
     def _remembered(
         self, swapped: bool, graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float

@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
+from itertools import islice
 from typing import NamedTuple
 
 from dlsched.cluster.job_graph import JobGraph
@@ -50,9 +50,8 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 
 
 _Kind = tuple[JobGraph, str | None]  # a graph and a pool, which jobs of one placement share
-_Need = tuple[int, str | None, int]  # GPUs and pool, and as many GPUs as some server has to give to a good placement
+_Need = tuple[int, str | None, tuple[int, ...]]  # GPUs, pool, and ``Spreads.least_rooms`` of a good placement
 _Head = tuple[float, int]  # key and index of a job
-_ROUNDING = 1e-9  # of seconds, far above what floats are off
 
 
 @dataclass(slots=True)
@@ -100,20 +99,15 @@ class Aside:
         self._until[index] = now_s + patience_s
         heapq.heappush(self._ends, (self._until[index], index))
         if (kind := (job.graph, job.pool)) not in self._order:
-            self._order[kind] = (job.gpus, job.pool, self._least_room(index, self.waiting)), []
+            # the first share is the largest
+            share, allowed_s = self.servers.shares[0], self.waiting.quality * least_s
+            rooms = self.servers.spreads.least_rooms(job.graph, share, self.servers.inside, allowed_s)
+            self._order[kind] = (job.gpus, job.pool, rooms), []
         need, waiting_jobs = self._order[kind]
         before = waiting_jobs[:1]
         insort(waiting_jobs, (self.keys[index], index))
         self._change_head(need, before, waiting_jobs)
         return True
-
-    def _least_room(self, index: int, waiting: Waiting) -> int:
-        """GPUs that some server has to give to a job, or else it is too slow on any."""
-        graph, allowed_s = self.instance.jobs[index].graph, waiting.quality * self.least_s[index]
-        # the first share is the largest
-        band, inside = self.servers.shares[0], self.servers.inside
-        slow = (graph.least_s(room, band, inside) * (1 - _ROUNDING) > allowed_s for room in range(1, graph.gpus))
-        return 1 + sum(takewhile(bool, slow))
 
     def expired(self, now_s: float) -> list[int]:
         """Take out and return the jobs that have waited long enough."""
@@ -134,8 +128,13 @@ class Aside:
 
     def _first_good(self, after: _Head, tick: Tick) -> tuple[_Head, Placed] | None:
         """The first job after one that is first of its graph and finds a good placement, and where."""
-        servers, most = self.servers, max(self.servers.rooms, default=0)
-        able = [heads for (gpus, pool, room), heads in self._heads.items() if room <= most and servers.fits(gpus, pool)]
+        servers = self.servers
+        most, second = servers.largest_rooms()
+        able = [
+            heads
+            for (gpus, pool, rooms), heads in self._heads.items()
+            if rooms[min(second, gpus)] <= most and servers.fits(gpus, pool)
+        ]
         for head in heapq.merge(*(islice(heads, bisect_right(heads, after), None) for heads in able)):
             tick()
             job = self.instance.jobs[head[1]]

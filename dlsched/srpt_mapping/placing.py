@@ -142,6 +142,11 @@ class Servers:
                 break
         return gpus <= 0
 
+    def largest_rooms(self) -> tuple[int, int]:
+        """Free GPUs of the two servers that have most, 0 for one that is not there."""
+        second, first = sorted([0, 0, *self.rooms])[-2:]
+        return first, first if first and self.rooms[first].bit_count() > 1 else second
+
     def fits_slice(self, job: Job) -> bool:
         """Whether the slice that a job takes is free somewhere; here all jobs take whole GPUs."""
         return self.fits(job.gpus, job.pool)

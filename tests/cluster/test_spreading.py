@@ -171,6 +171,30 @@ def test_the_least_seconds_beside_the_best_placement(seed):
     assert graph.least_s(room, SHARE, inside) <= best_s * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("seed", range(6, 66))
+def test_the_rooms_that_the_best_placement_needs(seed):
+    """Where all cards are alike: of every two largest rooms, all ways to share a small job out to them and others."""
+    graph, inside = drawn(seed, 3, 3)[0], random.Random(seed).choice([1.0, 4.0, 64.0])
+    best_s = {}
+    for second, first in itertools.combinations_with_replacement(range(graph.gpus + 1), 2):
+        rooms = first, *[second] * (graph.gpus - 1)
+        ways = splits_of(graph.gpus, rooms) if graph.gpus <= sum(rooms) else ()
+        used = {tuple(sorted(count for count in way if count)) for way in ways}
+        best_s[first, second] = min(
+            [best_rows(graph, way, (SHARE,) * len(way), inside)[0] for way in used], default=math.inf
+        )
+    for allowed_s in sorted(set(best_s.values()) - {math.inf}):
+        rooms = spreading._least_rooms(graph, SHARE, inside, allowed_s * (1 + 1e-9))
+        for (first, second), reached_s in best_s.items():
+            assert (rooms[second] <= first) == (reached_s <= allowed_s * (1 + 1e-9))
+
+
+def test_rooms_by_the_largest_alone():
+    """Interpreted, of the three and two replicas below: in 1.5 seconds only side by side."""
+    graph = chain((3, 2), outputs=(12.0, 0.0), rings=(3.0, 0.0))
+    assert spreads_for(1).least_rooms(graph, SHARE, INSIDE, 1.5) == (5,) * 6
+
+
 def test_the_least_seconds_by_hand():
     """Three replicas beside two, 12 bytes between them, 6 for each ring of three; rooms of 5, 4, 3 and 2 GPUs."""
     graph = chain((3, 2), outputs=(12.0, 0.0), rings=(3.0, 0.0))
@@ -215,6 +239,11 @@ def test_compiled_loops_give_the_same_spreads():
         assert fast.grouped(graph, rooms, own, INSIDE) == grouped
         assert fast.improved(graph, rooms, own, INSIDE) == plain.improved(graph, rooms, own, INSIDE)
         assert fast.best_fit(graph, free, shares, INSIDE) == plain.best_fit(graph, free, shares, INSIDE)
+    for seed in range(500):
+        graph = drawn(seed, 4, 4)[0]
+        for allowed_s in (0.5, 1.0, 2.0, 4.0):
+            rooms = spreading._least_rooms(graph, SHARE, INSIDE, allowed_s * (1 + 1e-9))
+            assert fast.least_rooms(graph, SHARE, INSIDE, allowed_s) == tuple(rooms)
 
 
 def test_many_jobs_are_placed_by_compiled_loops(monkeypatch):
@@ -225,6 +254,6 @@ def test_many_jobs_are_placed_by_compiled_loops(monkeypatch):
     spreading._spreads.cache_clear()
     assert not (spreads_for(6), asked)[1]
     assert spreads_for(7) is spreads_for(8)
-    assert asked == ["_grouped_s", "_improved", "_best_fit"]
+    assert asked == ["_grouped_s", "_improved", "_best_fit", "_least_rooms"]
     assert spreads_for(7).grouped(chain((1, 1)), (1, 1), (SHARE, SHARE), INSIDE) == (((1, 0), (0, 1)), 1.0)
     spreading._spreads.cache_clear()

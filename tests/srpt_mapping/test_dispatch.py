@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlsched.cluster import spreading
 from dlsched.core.errors import UsageError
 from dlsched.srpt_mapping import Waiting, dispatch
 from dlsched.srpt_mapping.checker import check, completion_times, iteration_time, objective
+from dlsched.srpt_mapping.generator import generate
 from dlsched.srpt_mapping.heuristics import POLICIES, a_srpt, fifo, least_work_first, shortest_first
 from dlsched.srpt_mapping.instance import Instance
 from dlsched.srpt_mapping.placing import Servers, compact, heavy_edge
@@ -188,6 +190,18 @@ def test_rules_that_never_apply_change_nothing(instance):
         plain = a_srpt(instance, waiting=None, backfill=backfill)
         for waiting in (Waiting(threshold=1e300), Waiting(quality=1e300), Waiting(patience=0.0)):
             assert a_srpt(instance, waiting=waiting, backfill=backfill) == plain
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_jobs_that_are_not_tried_find_no_good_placement(seed, monkeypatch):
+    """The same schedules whether rooms say no, by the two largest or one, or whether every job is tried at every end."""
+    instance = generate(jobs=150, gpus=24, seed=seed, load=2.0)
+    schedules = []
+    for rooms in (spreading._least_rooms, lambda graph, *_: [0] * (graph.gpus + 1)):
+        monkeypatch.setattr(spreading.Spreads, "least_rooms", lambda self, *job, rooms=rooms: tuple(rooms(*job)))
+        schedules.append([POLICIES[name](instance) for name in ("a-srpt", "work-patient")])
+    monkeypatch.undo()
+    assert schedules[0] == schedules[1] == [POLICIES[name](instance) for name in ("a-srpt", "work-patient")]
 
 
 def keys_of(instance, name):
