@@ -314,19 +314,26 @@ def _least_rooms(graph: _Graph, share: float, inside: float, allowed_s: float) -
         for index in range(steps[-1] * (counts[-1] + 1))
     ]
     # rows fast enough on one server if the rest shares another one, whose card takes no time, as if inside were no slower
-    good = [0 for _ in range(0)]
-    for index, row in enumerate(rows):
-        splits = [[row[stage], counts[stage] - row[stage]] for stage in range(len(counts))]
-        if index and splits_s(graph, splits, [share, math.inf], max(share, inside)) <= allowed_s:
+    good, splits, shares, fast = [0 for _ in range(0)], [[0, 0] for _ in counts], [share, math.inf], max(share, inside)
+    for index in range(1, len(rows)):
+        for stage, some in enumerate(rows[index]):
+            splits[stage][0], splits[stage][1] = some, counts[stage] - some
+        stage = 0
+        while stage < len(counts) and stage_s(graph, stage, splits, shares, fast) <= allowed_s:
+            stage += 1
+        if stage == len(counts):
             good.append(index)
     # by what is still unplaced: the least largest room of the servers on which the rest is, in good rows
     largest = [gpus + 1 for _ in rows]
     largest[-1] = 0
     for left in range(len(rows) - 1, 0, -1):
+        unplaced = rows[left]
         for index in good if largest[left] <= gpus else good[:0]:
+            if index > left:
+                break  # it has more of some stage
             size = 0
             for stage, some in enumerate(rows[index]):
-                size += some if some <= rows[left][stage] else gpus + 1
+                size += some if some <= unplaced[stage] else gpus + 1
             if size <= gpus:
                 largest[left - index] = min(largest[left - index], max(largest[left], size))
     # the row that is placed last is in the largest room

@@ -70,8 +70,9 @@ class Aside:
     _order: dict[_Kind, tuple[_Need, list[_Head]]] = field(default_factory=dict)
     _ends: list[tuple[float, int]] = field(default_factory=list)
     _waited: set[int] = field(default_factory=set)
-    # by need the first jobs of all graphs, in order
+    # by need the first jobs of all graphs, in order; by the two largest rooms the needs that these may meet
     _heads: dict[_Need, list[_Head]] = field(default_factory=dict)
+    _able: dict[tuple[int, int], list[_Need]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self._until)
@@ -129,12 +130,10 @@ class Aside:
     def _first_good(self, after: _Head, tick: Tick) -> tuple[_Head, Placed] | None:
         """The first job after one that is first of its graph and finds a good placement, and where."""
         servers = self.servers
-        most, second = servers.largest_rooms()
-        able = [
-            heads
-            for (gpus, pool, rooms), heads in self._heads.items()
-            if rooms[min(second, gpus)] <= most and servers.fits(gpus, pool)
-        ]
+        most, second = rooms = servers.largest_rooms()
+        if rooms not in self._able:
+            self._able[rooms] = [need for need in self._heads if need[2][min(second, need[0])] <= most]
+        able = [self._heads[need] for need in self._able[rooms] if servers.fits(*need[:2])]
         for head in heapq.merge(*(islice(heads, bisect_right(heads, after), None) for heads in able)):
             tick()
             job = self.instance.jobs[head[1]]
@@ -161,14 +160,15 @@ class Aside:
 
     def _change_head(self, need: _Need, before: list[_Head], jobs: list[_Head]) -> None:
         """Note the first of the jobs of a graph that wait, in place of the one before."""
-        heads = self._heads.setdefault(need, [])
+        if need not in self._heads:
+            self._heads[need] = []
+            self._able.clear()
+        heads = self._heads[need]
         if before != jobs[:1]:
             for head in before:
                 del heads[bisect_left(heads, head)]
             for head in jobs[:1]:
                 insort(heads, head)
-        if not heads:
-            del self._heads[need]
 
 
 class Begun(NamedTuple):
