@@ -70,9 +70,9 @@ class Aside:
     _order: dict[_Kind, tuple[_Need, list[_Head]]] = field(default_factory=dict)
     _ends: list[tuple[float, int]] = field(default_factory=list)
     _waited: set[int] = field(default_factory=set)
-    # by need the first jobs of all graphs, in order; by the two largest rooms the needs that these may meet
+    # by need the first jobs of all graphs, in order; by the two largest rooms those of needs that these may meet
     _heads: dict[_Need, list[_Head]] = field(default_factory=dict)
-    _able: dict[tuple[int, int], list[_Need]] = field(default_factory=dict)
+    _able: dict[tuple[int, int], list[tuple[int, str | None, list[_Head]]]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self._until)
@@ -132,8 +132,12 @@ class Aside:
         servers = self.servers
         most, second = rooms = servers.largest_rooms()
         if rooms not in self._able:
-            self._able[rooms] = [need for need in self._heads if need[2][min(second, need[0])] <= most]
-        able = [self._heads[need] for need in self._able[rooms] if servers.fits(*need[:2])]
+            self._able[rooms] = [
+                (gpus, pool, heads)
+                for (gpus, pool, least), heads in self._heads.items()
+                if least[min(second, gpus)] <= most
+            ]
+        able = [heads for gpus, pool, heads in self._able[rooms] if heads and servers.fits(gpus, pool)]
         for head in heapq.merge(*(islice(heads, bisect_right(heads, after), None) for heads in able)):
             tick()
             job = self.instance.jobs[head[1]]

@@ -27,10 +27,10 @@ some, reservations count the GPUs of all of them. Jobs of a group at its limit t
 
 import heapq
 import math
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
-from itertools import groupby, takewhile
+from itertools import chain, groupby
 from operator import itemgetter
 
 import numpy as np
@@ -47,6 +47,8 @@ from dlsched.srpt_mapping.placing import PLACES, placed_s, require_placeable, ta
 from dlsched.srpt_mapping.slices import SLICE_RULES, Room, Trial, Tried, servers_of
 from dlsched.srpt_mapping.solution import Schedule, on_clock_of
 
+_BLOCK = 500  # jobs that run, in a block of theirs
+
 
 class _Profile:
     """GPUs that will be free: ``free[k]`` from ``times_s[k]`` to the next time, the last for ever; shape (K,).
@@ -58,7 +60,7 @@ class _Profile:
     def __init__(self, aside: Aside, gpus: IntArray, now_s: float, expected: "_Expected") -> None:
         self._aside, self._gpus, self._now_s, self._expected = aside, gpus, now_s, expected
         self._head: tuple[int, float, float] | None = None  # job, start and end of the first reservation
-        self._head_s, self._beside = math.inf, 0  # its start, and GPUs free beside it then
+        self._head_s, self._beside = math.inf, 0  # its start, and GPUs free then, from when they are taken on beside it
         self._made = False
         self._least: IntArray | None = None  # of ``free``, from now on
 
@@ -66,7 +68,7 @@ class _Profile:
         """Yield times after now in ascending order, and the GPUs that jobs which run give back then."""
         # a job that should have ended by now may end at any moment, but holds its GPUs now
         soon_s = float(np.nextafter(self._now_s, np.inf))
-        return ((max(-end, soon_s), -held) for end, held, _ in reversed(self._expected))
+        return ((max(end_s, soon_s), held) for end_s, held, _ in self._expected)
 
     def _make(self) -> None:
         """Make the arrays."""
@@ -97,11 +99,16 @@ class _Profile:
     def earliest_s(self, job: int, length_s: float) -> float:
         """The first time from which a job's GPUs are free for so long."""
         if self._head is None and not self._made:
-            free = self._aside.servers.total
+            free, first_s, gpus = self._aside.servers.total, math.inf, int(self._gpus[job])
+            # all that is given back at that time counts
             for at_s, held in self._soonest():
+                if at_s > first_s:
+                    break
                 free += held
-                if free >= self._gpus[job]:
-                    return at_s
+                if free >= gpus:
+                    first_s = at_s
+            self._beside = free
+            return first_s
         self._make()
         # a job starts now or after a step with too few GPUs, and ends by the next such step
         short = np.flatnonzero(self.free < self._gpus[job])
@@ -128,8 +135,7 @@ class _Profile:
         if not self._made:
             if start_s > self._now_s:
                 self._head, self._head_s = (job, start_s, end_s), start_s
-                free = sum(held for _, held in takewhile(lambda change: change[0] <= start_s, self._soonest()))
-                self._beside = self._aside.servers.total + free - int(self._gpus[job])
+                self._beside -= int(self._gpus[job])
             elif end_s > self._head_s:
                 self._beside -= int(self._gpus[job])
             return
@@ -165,7 +171,7 @@ class _ColumnProfile:
     def changes(self) -> list[tuple[float, int, Room]]:
         """Times, 1 where columns are given or -1, and which; not known before a job has a reservation."""
         soon_s = float(np.nextafter(self._now_s, np.inf))
-        return [(max(-end, soon_s), 1, self._held[-job]) for end, _, job in reversed(self._expected)]
+        return [(max(end_s, soon_s), 1, self._held[job]) for end_s, _, job in self._expected]
 
     def holds(self, job: int, end_s: float) -> bool:
         """As of ``_Profile``."""
@@ -240,8 +246,34 @@ class _ColumnProfile:
         self._known.clear()
 
 
-_Expected = list[tuple[float, int, int]]
-"""Predicted end, GPUs and index of every job that runs, all negative, in order: the one that ends first is the last."""
+class _Expected:
+    """Predicted end, GPUs and index of every job that runs, in order; in blocks, so that few move where one comes or ends."""
+
+    def __init__(self) -> None:
+        self._least: list[tuple[float, ...]] = [
+            (-math.inf,)
+        ]  # no entry of a block is less, none of those before as large
+        self._blocks: list[list[tuple[float, int, int]]] = [[]]
+
+    def __iter__(self) -> Iterator[tuple[float, int, int]]:
+        return chain.from_iterable(self._blocks)
+
+    def add(self, entry: tuple[float, int, int]) -> None:
+        """Add a job that starts."""
+        index = bisect_right(self._least, entry) - 1
+        block = self._blocks[index]
+        insort(block, entry)
+        if len(block) > 2 * _BLOCK:
+            self._blocks[index : index + 1] = block[:_BLOCK], block[_BLOCK:]
+            self._least.insert(index + 1, block[_BLOCK])
+
+    def remove(self, entry: tuple[float, int, int]) -> None:
+        """Remove a job that has ended."""
+        index = bisect_right(self._least, entry) - 1
+        block = self._blocks[index]
+        del block[bisect_left(block, entry)]
+        if not block and index:
+            del self._blocks[index], self._least[index]
 
 
 def _in_order(change: tuple[float, int, Room]) -> tuple[float, int]:
@@ -302,8 +334,10 @@ def _run(
     """Run the queue to its end; ``lengths_s``: predicted seconds of every job on the empty servers, shape (I,)."""
     jobs, servers, gpus = aside.instance.jobs, aside.servers, np.array([job.gpus for job in aside.instance.jobs])
     running, ran = going_on(aside, begun) if begun is not None else ([], {})
-    expected: _Expected = sorted((-_expected_s(aside, job, ran[job]), -jobs[job].gpus, -job) for _, job, _ in running)
-    expected_of = {-each[2]: each for each in expected}
+    expected, expected_of = _Expected(), {}
+    for _, job, _ in running:
+        expected_of[job] = _expected_s(aside, job, ran[job]), jobs[job].gpus, job
+        expected.add(expected_of[job])
     held = {job: trial.counted(job, ran[job].placement) for _, job, _ in running} if trial else {}
     left = trial.units.copy() if trial else []  # what is free by column
     for column, units in (each for room in held.values() for each in room):
@@ -333,8 +367,7 @@ def _run(
                 for column, units in held.pop(job):
                     left[column] += units
             slots[group_of[job]] += 1
-            ended = expected_of.pop(job)
-            del expected[-1 if expected[-1] is ended else bisect_left(expected, ended)]
+            expected.remove(expected_of.pop(job))
         while arriving and joins_s[arriving[-1]] <= now_s:
             waiting.add(place_of[arriving.pop()])
         if not waiting.classes:
@@ -370,8 +403,8 @@ def _run(
                 taken = servers.hold(jobs[job], fit.placement) if trial else servers.take_room(fit.room)
                 heapq.heappush(running, (now_s + ran[job].length_s, job, taken))
                 slots[group_of[job]] -= 1
-                expected_of[job] = -end_s, -jobs[job].gpus, -job
-                insort(expected, expected_of[job])
+                expected_of[job] = end_s, jobs[job].gpus, job
+                expected.add(expected_of[job])
                 if trial:
                     held[job] = fit.room
                     for column, units in fit.room:
