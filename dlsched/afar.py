@@ -14,6 +14,7 @@ from dlsched.core.files import GZ, entries_of, in_lines, read_bytes
 from dlsched.core.garbage import uncollected
 from dlsched.core.instance import InstanceFile
 from dlsched.core.limits import no_tick
+from dlsched.core.part_columns import validated
 from dlsched.families import LARGE, PARQUET, instance_from, instance_of, read, reading
 from dlsched.processes.dask_blocks import Cluster
 from dlsched.ring_allocation.blocks import InstanceAfar, RingBlock
@@ -37,7 +38,7 @@ def read_jobs(path: str, stamped: tuple[int, int], place: tuple[int, int], gpus:
         if stamp(path) != stamped:
             raise InstanceError("the file has changed")
         with uncollected():
-            return Instance.model_construct(name="", gpus=gpus, jobs=tuple(Job.validated(entries_of(lines))))
+            return Instance.model_construct(name="", gpus=gpus, jobs=tuple(validated(Job, entries_of(lines))))
     except OSError as error:
         raise InstanceError(f"a worker cannot read the file: {error}") from None
     except (TypeError, ValueError):

@@ -33,6 +33,7 @@ from dlsched.core.garbage import uncollected
 from dlsched.core.instance import InstanceFile, part_of
 from dlsched.core.messages import field_path, printable
 from dlsched.core.part import Part, plain
+from dlsched.core.part_columns import PartColumns, validated
 from dlsched.core.result import Result, Solution, Violation
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def _from_rows(path: str) -> InstanceFile:
     part, entries = _part(data, field), list[object]()
     for block in blocks:
         try:
-            entries += block if part is None else part.validated(block)
+            entries += block if part is None else validated(part, block)
         except ValueError:
             entries += block
     return instance_from(cast(Json, {**data, field: entries}), path)
@@ -229,13 +230,23 @@ def _by_lines(raw: bytes) -> InstanceFile | None:
     if found is None:
         return None
     data: dict[str, object] = {**found[0]}
+    columns: PartColumns | None = None
     try:
         for field, places in found[1].items():
             part = _part(data, field)
             blocks = (entries_of(raw[begin:end]) for begin, end in places)
-            data[field] = [*chain.from_iterable(blocks if part is None else map(part.validated, blocks))]
-        kind = _family_in(data.pop("format", None))
-        return None if kind is None else FAMILIES[kind].instance(**data)
+            if part is not None and part.agree is not None and field == "jobs":
+                columns = PartColumns.joined(map(partial(PartColumns.of_rows, part), blocks))
+            else:
+                data[field] = [*chain.from_iterable(blocks if part is None else map(partial(validated, part), blocks))]
+        name = _family_in(data.pop("format", None))
+        if name is None:
+            return None
+        kind: type[InstanceFile] = FAMILIES[name].instance
+        if columns is None:
+            return kind(**data)
+        del data["jobs"]
+        return kind.of_columns(columns, **data)
     except (InstanceError, ValueError, TypeError):
         return None
 

@@ -37,7 +37,7 @@ def require_count(most: int, name: str) -> None:
 
 def equal_share(instance: Counted) -> int:
     """floor(C / J), at least 1."""
-    return max(1, instance.capacity // len(instance.jobs))
+    return max(1, instance.capacity // len(instance.index))
 
 
 _BLOCK = 256  # steps between two ticks

@@ -115,7 +115,7 @@ def _rates(instance: Instance, allocation: Allocation) -> FloatArray:
         if not len(open_):
             break
     for index in np.flatnonzero(nodes > _SOON).tolist():
-        rates[index] = batches_per_s(instance.jobs[index], int(nodes[index]))
+        rates[index] = batches_per_s(instance.job(index), int(nodes[index]))
     return rates
 
 
@@ -143,5 +143,5 @@ def check(instance: Instance, allocation: Allocation) -> list[Violation]:
 
 def infeasible(instance: Instance) -> str | None:
     """Return a sentence that proves by counting that no allocation exists, or None."""
-    jobs = len(instance.jobs)
+    jobs = len(instance.index)
     return None if jobs <= instance.nodes else f"{jobs} jobs need a node each, the cluster has {instance.nodes}"

@@ -184,7 +184,7 @@ _LEAST_S = float(np.finfo(np.float64).tiny)  # least saving of a step that is wo
 
 def cost_table(instance: Instance, *, tick: Tick = no_tick) -> CostTable:
     """Tabulate every count that some optimal allocation may need, up to the step that saves nothing; O(N log J) steps."""
-    parts, jobs = levels(instance, _saving, least=_LEAST_S, tick=tick), len(instance.jobs)
+    parts, jobs = levels(instance, _saving, least=_LEAST_S, tick=tick), len(instance.index)
     lengths = np.zeros(jobs, dtype=np.int64)
     for part in parts:
         lengths[part.jobs] = part.counts  # a job's steps come by rising count; the last one stays

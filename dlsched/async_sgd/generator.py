@@ -17,6 +17,7 @@ preset          what it is
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import count
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from dlsched.cluster.published import (
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.arrays import FloatArray
 from dlsched.core.elementary import below, drawing_below, exp, four_digits, log, of_words, uniforms, whole
+from dlsched.core.part_columns import PartColumns
 
 Fields = dict[str, object]  # of a job, without its id
 Columns = dict[str, list[object]]
@@ -147,14 +149,18 @@ def generate(
         blocks = iter([{name: column * jobs for name, column in _mixed(generator, 1).items()}])
     else:
         blocks = (_DRAW[preset](generator, min(_BLOCK, jobs - start)) for start in range(0, jobs, _BLOCK))
-    drawn = list[Job]()
-    for block in blocks:
-        size = len(block["epochs"])
-        columns: Columns = {"id": [f"j{index}" for index in range(len(drawn), len(drawn) + size)], **block}
-        if max_nodes is not None:
-            columns["max_nodes"] = [max_nodes] * size
-        drawn += Job.of_columns(columns, [tuple(columns)] * size)
-    return Instance(name=f"{preset}-{jobs}x{total}-seed{seed}", source="\n".join(sources), nodes=total, jobs=drawn)
+    drawn = PartColumns.joined(_columns(block, first, max_nodes) for block, first in zip(blocks, count(0, _BLOCK)))
+    name, source = f"{preset}-{jobs}x{total}-seed{seed}", "\n".join(sources)
+    return Instance.of_columns(drawn, name=name, source=source, nodes=total)
+
+
+def _columns(block: Columns, first: int, max_nodes: int | None) -> PartColumns:
+    """The jobs of a block, of which the first one has that number."""
+    size = len(block["epochs"])
+    columns: Columns = {"id": [f"j{index}" for index in range(first, first + size)], **block}
+    if max_nodes is not None:
+        columns["max_nodes"] = [max_nodes] * size
+    return PartColumns.of_values(Job, columns, [tuple(columns)] * size)
 
 
 def _choose(generator: "np.random.Generator") -> tuple[PublishedSteps, Step]:

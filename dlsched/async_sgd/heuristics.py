@@ -73,8 +73,8 @@ def knee(instance: Instance, *, theta: float = 0.5, tick: Tick = no_tick) -> All
     steps = Levels(*map(np.concatenate, zip(*parts, strict=True)))
     # steps in order of their turns, as many as there are nodes to spare
     worth = np.flatnonzero(steps.gains >= _LEAST_TURN)  # the first level has NaN
-    first = worth[np.argsort(-steps.gains[worth], kind="stable")][: instance.nodes - len(instance.jobs)]
-    return _allocated(instance, 1 + np.bincount(steps.jobs[first], minlength=len(instance.jobs)), tick)
+    first = worth[np.argsort(-steps.gains[worth], kind="stable")][: instance.nodes - len(instance.index)]
+    return _allocated(instance, 1 + np.bincount(steps.jobs[first], minlength=len(instance.index)), tick)
 
 
 def proportional(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
@@ -122,7 +122,7 @@ def equal(instance: Instance, *, tick: Tick = no_tick) -> Allocation | None:
 
 def soon(instance: Instance) -> Allocation | None:
     """Give equal shares, as far as these are soon timed: the answer of a stopped method. Guarantee: none."""
-    share = min(instance.nodes // len(instance.jobs), _SOON, _AT_ONCE // len(instance.jobs))
+    share = min(instance.nodes // len(instance.index), _SOON, _AT_ONCE // len(instance.index))
     return fixed(instance, nodes_per_job=max(1, share))
 
 
@@ -132,7 +132,7 @@ def timed(instance: Instance, counts: Mapping[str, int], tick: Tick) -> Allocati
         tick()
         for name in [name for name, count in counts.items() if count > _SOON]:
             tick()
-            batches_per_s(instance.jobs[instance.index[name]], min(counts[name], instance.nodes), tick=tick)
+            batches_per_s(instance.job(instance.index[name]), min(counts[name], instance.nodes), tick=tick)
     return Allocation(counts)
 
 

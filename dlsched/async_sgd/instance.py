@@ -20,8 +20,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, Unpack, cast
 
 from pydantic import Field, model_validator
 
@@ -52,7 +51,6 @@ RANGES: Ranges = {
 
 _SHORTEST_S, _LONGEST_S = MODERATE  # of a cycle; beyond these floats lose their precision in the recursion
 _FEWEST, _MOST = 1e-150, 1e150  # batches, other than none
-_BLOCK = 1024  # jobs whose numbers become arrays at a time
 _WORK = ("epochs", "dataset_examples", "batch_examples")
 _COLUMNS = ("compute_s", "parameter_bytes", "bandwidth_bytes_per_s", "update_s", "shards")
 
@@ -162,18 +160,28 @@ class Instance(InstanceFile):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        require_unique_ids([job.id for job in self.jobs], "jobs")
+        self.require_consistent()
+        return self
+
+    def require_consistent(self) -> None:
+        """Refuse ids that occur twice, and examples a second that add up to no finite number."""
+        ids = self.job_values("id")
+        require_unique_ids(ids, "jobs")
         # figures of a solution add up examples a second of all jobs; only near the largest float does each need a look
-        most_per_s = max(map(attrgetter("batch_examples"), self.jobs)) / min(map(attrgetter("compute_s"), self.jobs))
-        if most_per_s * self.nodes * len(self.jobs) < sys.float_info.max / 2:
-            return self
+        most_per_s = max(self.job_values("batch_examples")) / min(self.job_values("compute_s"))
+        if most_per_s * self.nodes * len(ids) < sys.float_info.max / 2:
+            return
         fastest = 0.0
         for index, job in enumerate(self.jobs):
             fastest += job.batch_examples / job.compute_s * self.nodes
             if not math.isfinite(fastest):
                 allowed = "examples a second, batch_examples / compute_s on all nodes, that add up to a finite number"
                 raise Refused("speeds that overflow", allowed, "jobs", index)
-        return self
+
+    def job(self, index: int) -> Job:
+        """The job at that position; of jobs in columns no other is made."""
+        columns = self.job_columns
+        return self.jobs[index] if columns is None else cast(Job, columns[index : index + 1].parts()[0])
 
     def counts(self, job: int) -> Sequence[int]:
         """Allowed counts of nodes of the job at that position, ascending; they may exceed the nodes there are."""
@@ -199,7 +207,7 @@ class Instance(InstanceFile):
         sizes = np.stack((epochs, examples, batch, found))
         plain = ((sizes > _FEWEST) & (sizes < _MOST)).all(axis=0)
         for index in np.flatnonzero(~(plain & sure)).tolist():
-            found[index] = self.jobs[index].batches
+            found[index] = self.job(index).batches
         return np.asarray(found)
 
     def column(self, field: str) -> "FloatArray":
@@ -210,26 +218,20 @@ class Instance(InstanceFile):
     def _columns(self) -> "dict[str, FloatArray]":
         import numpy as np
 
-        columns = {name: np.empty(len(self.jobs)) for name in (*_COLUMNS, *_WORK)}
-        # what few jobs hold stays in the cache until all of it is read
-        for start in range(0, len(self.jobs), _BLOCK):
-            block = list(map(vars, self.jobs[start : start + _BLOCK]))
-            for name, column in columns.items():
-                column[start : start + _BLOCK] = list(map(itemgetter(name), block))
-        return columns
+        return {name: np.array(self.job_values(name), dtype=np.float64) for name in (*_COLUMNS, *_WORK)}
 
     @cached_property
     def most_nodes(self) -> "IntArray":
         """Largest allowed count of every job; shape (J,)."""
         import numpy as np
 
-        counts = [most or self.nodes for most in map(itemgetter("max_nodes"), map(vars, self.jobs))]
+        counts = [most or self.nodes for most in self.job_values("max_nodes")]
         return np.array(counts, dtype=np.int64)
 
     @cached_property
     def most_fitting(self) -> "IntArray":
         """``most`` of every job; shape (J,)."""
-        return self.most_nodes.clip(max=max(1, self.nodes - len(self.jobs) + 1))
+        return self.most_nodes.clip(max=max(1, self.nodes - len(self.most_nodes) + 1))
 
     @cached_property
     def judged(self) -> "dict[str, tuple[object, IntArray | FloatArray | None]]":
@@ -241,7 +243,7 @@ class Instance(InstanceFile):
         """Whether every job's links carry one direction at a time; shape (J,)."""
         import numpy as np
 
-        return np.array([duplex == "half" for duplex in map(itemgetter("duplex"), map(vars, self.jobs))])
+        return np.array([duplex == "half" for duplex in self.job_values("duplex")])
 
     @cached_property
     def networks(self) -> "Networks":

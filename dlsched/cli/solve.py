@@ -240,9 +240,10 @@ def _entries(entries: object) -> str:
     assert isinstance(entries, Sized)
     if not isinstance(entries, dict):
         return f"{len(entries)} entries"
-    if any(isinstance(value, dict) for value in entries.values()):
+    kinds = set(map(type, entries.values()))
+    if dict in kinds:
         return f"{len(entries)} (-o OUT writes them)"
-    if any(isinstance(value, list) for value in entries.values()):
+    if list in kinds:
         return f"{sum(map(len, entries.values()))}, of {len(entries)} jobs (-o OUT writes them)"
     shown = ", ".join(f"{name} {value}" for name, value in list(entries.items())[:_SHOWN])
     return shown if len(entries) <= _SHOWN else f"{shown}, ... ({len(entries)} in all; -o OUT writes them)"

@@ -1,11 +1,11 @@
 """The base of the families' instances: how one is validated, read from a DataFrame, written and hashed."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import Annotated, Any, ClassVar, Protocol, Required, Self, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Required, Self, TypedDict, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
@@ -13,9 +13,11 @@ from pydantic_core import ErrorDetails
 from dlsched.core.display import Summarised, brief
 from dlsched.core.errors import InstanceError
 from dlsched.core.files import canonical_sha256
+from dlsched.core.garbage import uncollected
 from dlsched.core.messages import Refused, cut, printable, sentences
 from dlsched.core.part import ENOUGH, Data, Part, sparing
 from dlsched.core.part import STRICT as STRICT
+from dlsched.core.part_columns import PartColumns
 from dlsched.core.ranges import LARGEST_COUNT
 from dlsched.core.status import Sense
 
@@ -223,6 +225,58 @@ class InstanceFile(Summarised, Part):
         cls._validator = sparing(cls)
 
     @classmethod
+    def of_columns(cls, jobs: PartColumns, **fields: object) -> Self:
+        """Make an instance whose jobs are in columns until ``jobs`` is asked for; InstanceError or ``Refused`` as usual."""
+        made = cls(**fields, jobs=jobs[:1].parts())
+        del made.__dict__["jobs"]
+        made.__dict__["_columns_of_jobs"] = jobs
+        made.require_consistent()
+        return made
+
+    def require_consistent(self) -> None:
+        """Refuse fields and jobs that do not agree with each other."""
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> object:
+            columns = self.__dict__.get("_columns_of_jobs")
+            if name == "jobs" and columns is not None:
+                with uncollected():
+                    self.__dict__.setdefault(name, tuple(columns.parts()))
+                self.__dict__.pop("_columns_of_jobs", None)
+            return self.__dict__[name] if name in self.__dict__ else super().__getattr__(name)
+
+        def __iter__(self) -> Iterator[tuple[str, object]]:
+            return super(InstanceFile, self._with_jobs()).__iter__()
+
+        def model_dump(self, **options: object) -> dict[str, object]:
+            """As Pydantic's, which looks only at what is there already."""
+            return super(InstanceFile, self._with_jobs()).model_dump(**options)
+
+        def model_dump_json(self, **options: object) -> str:
+            """As Pydantic's."""
+            return super(InstanceFile, self._with_jobs()).model_dump_json(**options)
+
+    def _with_jobs(self) -> Self:
+        """The same instance, its jobs made."""
+        getattr(self, "jobs", None)
+        return self
+
+    def apart(self) -> Self:
+        """Return a copy of it and its parts, not validated, for code that may change what is immutable."""
+        return super(InstanceFile, self._with_jobs()).apart()
+
+    @property
+    def job_columns(self) -> PartColumns | None:
+        """The jobs, as long as they are in columns."""
+        return self.__dict__.get("_columns_of_jobs")
+
+    def job_values(self, field: str) -> Sequence[Any]:
+        """A field's value of every job; none that is in columns is made."""
+        columns = self.job_columns
+        return list(map(itemgetter(field), map(vars, vars(self)["jobs"]))) if columns is None else columns.values[field]
+
+    @classmethod
     def from_frame(cls, frame: Frame, name: str = "frame", **others: object) -> Self:
         """Make an instance whose jobs are the rows of a DataFrame of pandas or Polars.
 
@@ -335,16 +389,19 @@ class InstanceFile(Summarised, Part):
         copied = BaseModel.__copy__(self)
         copied.__dict__.update(known=None, source=None)
         count, capacity = self.default_count
-        jobs = vars(self)["jobs"] if count else ()
-        if count and (most := getattr(self, capacity)) in map(itemgetter(count), map(vars, jobs)):
-            copied.__dict__["jobs"] = tuple(_without(job, count, most) for job in jobs)
+        if count and (most := getattr(self, capacity)) in (counts := self.job_values(count)):
+            if (columns := self.job_columns) is not None:
+                others = columns.replaced(count, [None if each == most else each for each in counts])
+                copied.__dict__["_columns_of_jobs"] = others
+            else:
+                copied.__dict__["jobs"] = tuple(_without(job, count, most) for job in vars(self)["jobs"])
         return copied
 
     @cached_property
     def index(self) -> dict[str, int]:
         """Position of every job by its id."""
-        jobs = vars(self)["jobs"]
-        return dict(zip(map(itemgetter("id"), map(vars, jobs)), range(len(jobs)), strict=True))
+        ids = self.job_values("id")
+        return dict(zip(ids, range(len(ids)), strict=True))
 
     @cached_property
     def sha256(self) -> str:
@@ -356,13 +413,15 @@ class InstanceFile(Summarised, Part):
 
         As plain data, all entries at once take up to ten times the memory of the file.
         """
-        own = [(name, vars(self)[name]) for name in type(self).model_fields]
-        lists = {
-            name: value for name, value in own if isinstance(value, tuple) and isinstance(next(iter(value), 0), Part)
-        }
+        columns = self.job_columns
+        lists: dict[str, tuple[Part, ...] | PartColumns] = {} if columns is None else {"jobs": columns}
+        for name in type(self).model_fields:
+            value = vars(self).get(name)
+            if isinstance(value, tuple) and value and isinstance(value[0], Part):
+                lists[name] = value
         if not lists:
             return self.as_data()
         longest = max(lists, key=lambda name: len(lists[name]))
         parts, first = lists[longest], BaseModel.__copy__(self)
-        first.__dict__[longest] = parts[:1]
+        first.__dict__[longest] = parts[:1] if isinstance(parts, tuple) else tuple(parts[:1].parts())
         return first.as_data() | {longest: (parts[start : start + _BLOCK] for start in range(0, len(parts), _BLOCK))}

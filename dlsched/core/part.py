@@ -4,16 +4,13 @@ They leave a list or tuple at its first wrong entry, leave a long object after t
 contain an error, and look at only a few of the unknown fields of an object.
 """
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain, islice, repeat
-from operator import setitem
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import CoreConfig, CoreSchema, SchemaValidator
+from pydantic_core import CoreSchema, SchemaValidator
 
 from dlsched.core.display import Brief
 from dlsched.core.errors import InstanceError
@@ -22,7 +19,7 @@ from dlsched.core.messages import sentences
 ENOUGH = 10
 """Errors that a message shows."""
 
-_CHUNK = 100
+_CHUNK = 100  # entries of an object
 _AFRESH = {"_use_prebuilt": False} if "_use_prebuilt" in (SchemaValidator.__text_signature__ or "") else {}
 """Without this option a model inside another keeps the validator of its class."""
 _KEPT = ("metadata", "serialization", "default")  # keys of a schema below which nothing is validated
@@ -99,19 +96,9 @@ def shared(parts: tuple["Part", ...]) -> tuple["Part", ...]:
 _GIVEN: dict[tuple[str, ...], set[str]] = {}
 
 
-@lru_cache(maxsize=64)
-def _of_lists(kind: type["Part"]) -> dict[str, SchemaValidator]:
-    """Validators of lists of each field's values, by the rules of the field."""
-    schema: object = kind.__pydantic_core_schema__
-    while isinstance(schema, dict) and "fields" not in schema:  # within what looks at several fields
-        schema = schema["schema"]
-    assert isinstance(schema, dict)
-    strict, lists = CoreConfig(strict=True), {"type": "list", "fail_fast": True}
-    fields = schema["fields"].items()
-    return {
-        name: SchemaValidator(cast(CoreSchema, lists | {"items_schema": each["schema"]}), strict)
-        for name, each in fields
-    }
+def shared_names(given: tuple[str, ...], names: set[str] | None = None) -> set[str]:
+    """One set for all parts that were made from these fields: each own takes up to 700 bytes."""
+    return _GIVEN.setdefault(given, {*given} if names is None else names)
 
 
 class Part(Brief, BaseModel):
@@ -137,9 +124,9 @@ class Part(Brief, BaseModel):
             self._validate_plain(data, error)
 
     def model_post_init(self, context: object, /) -> None:
-        """Share one set of the names of given fields among all parts that were given the same: each own takes up to 700 bytes."""
+        """Share what all parts have that were made from the same fields."""
         given, fields = self.__pydantic_fields_set__, self.__dict__
-        object.__setattr__(self, "__pydantic_fields_set__", _GIVEN.setdefault(tuple(given), given))
+        object.__setattr__(self, "__pydantic_fields_set__", shared_names(tuple(given), given))
         if len(fields) > _MANY:
             # Python has one table of names for all parts of a class whose attributes are set one by one: half the memory.
             object.__delattr__(self, "__dict__")
@@ -157,43 +144,9 @@ class Part(Brief, BaseModel):
         return made
 
     @classmethod
-    def validated(cls, entries: Iterable[object]) -> list[Self]:
-        """Make parts of plain data of a file; ValueError, without a readable message: an entry is invalid."""
-        rows = list(entries)
-        if cls.agree is not None and set(map(type, rows)) == {dict}:
-            data, fields = cast(list[dict[str, object]], rows), cls.model_fields.items()
-            with suppress(ValueError):  # a look at each decides
-                columns = {name: [row.get(name, each.default) for row in data] for name, each in fields}
-                return cls.of_columns(columns, list(map(tuple, data)))
-        return cast(list[Self], list(map(cls._validator.validate_python, rows)))
-
-    @classmethod
-    def of_columns(cls, columns: Mapping[str, Sequence[object]], given: Sequence[tuple[str, ...]]) -> list[Self]:
-        """Make parts from the values of each field, in half the time; for classes with ``agree``.
-
-        ``columns``: values by field; of a field that is not there all parts have the default. ``given``: the names of the fields
-        that each part was made from. ValueError: a value is invalid, a field unknown, or ``agree`` is not sure.
-        """
-        fields = cls.model_fields
-        if not fields.keys() >= {*columns, *chain(*set(given))}:
-            raise ValueError("an unknown field")
-        complete = {name: [each.default] * len(given) for name, each in fields.items()} | dict(columns)
-        validated = {name: of_list.validate_python(complete[name]) for name, of_list in _of_lists(cls).items()}
-        if cls.agree is None or not cls.agree(validated):
-            raise ValueError("fields that may not agree")
-        names = {kind: _GIVEN.setdefault(kind, {*kind}) for kind in set(given)}
-        slots = {"fields_set": map(names.__getitem__, given), "extra": repeat(None), "private": repeat(None)}
-        attributes = {name: iter(values) for name, values in validated.items()}
-        parts = list[Self]()
-        # Attributes are set one by one here, too. Few parts at a time stay in the cache.
-        while block := list(map(cls.__new__, repeat(cls, min(_CHUNK, len(given) - len(parts))))):
-            own = list(map(vars, block))
-            for name, values in attributes.items():
-                deque(map(setitem, own, repeat(name), values), 0)
-            for name, values in slots.items():
-                deque(map(getattr(BaseModel, f"__pydantic_{name}__").__set__, block, values), 0)
-            parts += block
-        return parts
+    def from_plain(cls, entry: object) -> Self:
+        """Make a part of plain data of a file; ValueError, without a readable message: it is invalid."""
+        return cast(Self, cls._validator.validate_python(entry))
 
     def _validate_plain(self, data: dict[str, object], error: ValidationError) -> None:
         """Validate once more with NumPy's numbers and arrays as Python's, if there are any; else raise the error."""

@@ -9,12 +9,16 @@ from json.encoder import encode_basestring
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
+from dlsched.core.part_columns import PartColumns
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 _dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 _FEW = 1024  # keys of an object whose template is remembered
+_FEW_VALUES = 64  # of a field in many parts, of which each is written once
+_HASHED = {str, int, type(None)}  # types of values that are written equally if they are equal
 _OF_FLOATS = b"0123456789.,-[]"
 _REQUIRED = object()
 
@@ -24,6 +28,8 @@ def text_of(entries: Iterable[object], between: str, *, canonical: bool = False)
 
     ``canonical``: keys in order, and no blanks. ValueError: a number is not finite.
     """
+    if isinstance(entries, PartColumns):
+        return between.join(_of_columns(entries.lists(), _fields(cast(object, entries.kind)), canonical))
     return between.join(_texts(list(entries), canonical))
 
 
@@ -68,17 +74,28 @@ def _fields(kind: object) -> tuple[tuple[str, object], ...]:
 
 def _of_parts(parts: list[object], fields: Iterable[tuple[str, object]], canonical: bool) -> list[str]:
     """JSON of parts of one class, made field by field."""
+    rows = list(map(vars, parts))
+    return _of_columns({name: list(map(itemgetter(name), rows)) for name, _ in fields}, fields, canonical)
+
+
+def _of_columns(values: Mapping[str, list[object]], fields: Iterable[tuple[str, object]], canonical: bool) -> list[str]:
+    """JSON of parts with these values by field."""
     gap, comma = (":", ",") if canonical else (": ", ", ")
-    rows, columns = list(map(vars, parts)), list[Iterable[str]]([repeat("", len(parts))])
+    columns = list[Iterable[str]]([repeat("", len(next(iter(values.values()))))])
     for name, default in sorted(fields, key=itemgetter(0)) if canonical else fields:
-        column, key = list(map(itemgetter(name), rows)), f'{comma}"{name}"{gap}'
+        column, key = values[name], f'{comma}"{name}"{gap}'
+        if set(map(type, column)) <= _HASHED and len(different := set(column)) <= _FEW_VALUES:
+            each_text = zip(different, _texts(list(different), canonical), strict=True)
+            texts_of = {each: "" if each == default else key + text for each, text in each_text}
+            columns += [map(texts_of.__getitem__, column)] if any(texts_of.values()) else []
+            continue
         given = column if default is _REQUIRED else [each for each in column if each != default]
         texts = iter(_texts(given, canonical))
         if given and len(given) == len(column):
             columns += repeat(key), texts
         elif given:
             columns.append(["" if each == default else key + next(texts) for each in column])
-    return [f"{{{''.join(row)[len(comma) :]}}}" for row in zip(*columns, strict=False)]  # ``repeat`` does not end
+    return [f"{{{row[len(comma) :]}}}" for row in map("".join, zip(*columns, strict=False))]  # ``repeat`` does not end
 
 
 def _with_gaps(value: Any, canonical: bool, floats: "array[float]") -> str:

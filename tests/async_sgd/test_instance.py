@@ -10,6 +10,7 @@ import pytest
 from dlsched.async_sgd.instance import Instance, Job
 from dlsched.async_sgd.solution import Allocation, read_solution
 from dlsched.core.errors import InputError, InstanceError
+from dlsched.core.part_columns import validated
 
 JOB = {
     "id": "a",
@@ -324,9 +325,9 @@ def test_many_jobs_are_validated_as_each_is(changes, without):
         each = [Job(**row) for row in rows]
     except InstanceError:
         with pytest.raises(ValueError):
-            Job.validated(rows)
+            validated(Job, rows)
         return
-    found = Job.validated(rows)
+    found = validated(Job, rows)
     assert found == each
     assert repr(list(map(vars, found))) == repr(list(map(vars, each)))
     assert [job.model_fields_set for job in found] == [job.model_fields_set for job in each]
