@@ -160,7 +160,7 @@ def _columns(block: Columns, first: int, max_nodes: int | None) -> PartColumns:
     columns: Columns = {"id": [f"j{index}" for index in range(first, first + size)], **block}
     if max_nodes is not None:
         columns["max_nodes"] = [max_nodes] * size
-    return PartColumns.of_values(Job, columns, [tuple(columns)] * size)
+    return PartColumns.of_valid(Job, columns, [tuple(columns)] * size)
 
 
 def _choose(generator: "np.random.Generator") -> tuple[PublishedSteps, Step]:

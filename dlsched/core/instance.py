@@ -227,7 +227,7 @@ class InstanceFile(Summarised, Part):
     @classmethod
     def of_columns(cls, jobs: PartColumns, **fields: object) -> Self:
         """Make an instance whose jobs are in columns until ``jobs`` is asked for; InstanceError or ``Refused`` as usual."""
-        made = cls(**fields, jobs=jobs[:1].parts())
+        made = cls(**fields, jobs=[{name: values[0] for name, values in jobs.values.items()}])
         del made.__dict__["jobs"]
         made.__dict__["_columns_of_jobs"] = jobs
         made.require_consistent()

@@ -46,10 +46,6 @@ def _fields(kind: type[Part]) -> dict[str, tuple[SchemaValidator, type]]:
     return found
 
 
-def _held(values: Sequence[object], holder: type) -> Values:
-    return array("d", cast(Sequence[float], values)) if holder is array else list(values)
-
-
 def validated(kind: type[PartT], rows: Sequence[object]) -> list[PartT]:
     """Make parts of plain data of a file; ValueError, without a readable message: an entry is invalid."""
     if kind.agree is None:
@@ -69,35 +65,38 @@ class PartColumns:
     given: list[Given]
 
     @classmethod
-    def of_values(cls, kind: type[Part], values: Mapping[str, Sequence[object]], given: list[Given]) -> Self:
-        """Validate values by field; of a field that is not there all parts have the default.
+    def of_valid(cls, kind: type[Part], values: Mapping[str, Sequence[object]], given: list[Given]) -> Self:
+        """Columns of values that are valid; of a field that is not there all parts have the default."""
+        columns = dict[str, Values]()
+        for name, (_, holder) in _fields(kind).items():
+            each = values[name] if name in values else [kind.model_fields[name].default] * len(given)
+            columns[name] = array("d", cast(Sequence[float], each)) if holder is array else list(each)
+        return cls(kind, columns, given)
 
-        ValueError: a value is invalid, a field unknown, or ``agree`` is not sure.
-        """
-        fields, names = kind.model_fields, dict.fromkeys(given)
-        if not fields.keys() >= {*values}.union(*names):
+    @classmethod
+    def of_values(cls, kind: type[Part], values: Mapping[str, Sequence[object]], given: list[Given]) -> Self:
+        """Validate values of all fields; ValueError: one is invalid, a field unknown, or ``agree`` is not sure."""
+        if not kind.model_fields.keys() >= {*values}.union(*dict.fromkeys(given)):
             raise ValueError("an unknown field")
-        complete = {name: [each.default] * len(given) for name, each in fields.items()} | dict(values)
-        rules = _fields(kind)
-        columns = {name: rule.validate_python(complete[name]) for name, (rule, _) in rules.items()}
+        columns = {name: rule.validate_python(values[name]) for name, (rule, _) in _fields(kind).items()}
         if kind.agree is None or not kind.agree(columns):
             raise ValueError("fields that may not agree")
-        return cls(kind, {name: _held(columns[name], holder) for name, (_, holder) in rules.items()}, given)
+        return cls.of_valid(kind, columns, given)
 
     @classmethod
     def of_rows(cls, kind: type[Part], rows: Sequence[object]) -> Self:
         """Validate plain data of a file; ValueError, without a readable message: an entry is invalid."""
+        fields = kind.model_fields
         if set(map(type, rows)) == {dict}:
-            data, fields = cast(Sequence[dict[str, object]], rows), kind.model_fields.items()
-            names: dict[Given, Given] = {}
+            data, names = cast(Sequence[dict[str, object]], rows), dict[Given, Given]()
             given = [names.setdefault(each, each) for each in map(tuple, data)]
+            columns = {name: _column(data, name, each.default) for name, each in fields.items()}
             with suppress(ValueError):  # a look at each decides
-                return cls.of_values(kind, {name: _column(data, name, each.default) for name, each in fields}, given)
+                return cls.of_values(kind, columns, given)
         parts = list(map(kind.from_plain, rows))
-        own, holders = list(map(vars, parts)), _fields(kind).items()
-        values = {name: _held(list(map(itemgetter(name), own)), holder) for name, (_, holder) in holders}
-        names_of = [tuple(name for name in values if name in part.model_fields_set) for part in parts]
-        return cls(kind, values, names_of)
+        own = list(map(vars, parts))
+        given = [tuple(name for name in fields if name in part.model_fields_set) for part in parts]
+        return cls.of_valid(kind, {name: list(map(itemgetter(name), own)) for name in fields}, given)
 
     @classmethod
     def joined(cls, blocks: Iterable[Self]) -> Self:
