@@ -15,13 +15,14 @@ from dlsched.algorithms.utility_tables import upper_hull
 from dlsched.core.arrays import FloatArray
 from dlsched.core.elementary import float_power, log
 from dlsched.core.errors import UsageError
+from dlsched.elastic_stream.simulation.present_jobs import FASTEST
+from dlsched.elastic_stream.simulation.queue_stream import Rule
 from dlsched.elastic_stream.simulation.view import View
+from dlsched.elastic_stream.simulation.weighing_loop import LEAST_LEFT, LINE, RECENT
 
 MOST_COUNTS = 32
 """Most counts of a job that are weighed; a job with more keeps about this many in geometric steps, and its fastest."""
 
-_LINE = 1 + 1e-12  # ratio of slopes up to which they are equal
-_RECENT = 0.1  # weight of the latest time between events in the running mean of these times
 _RATIO = 1.12  # ratio of a price of the grid to the next smaller one
 _LEAST = 0.02  # job ends per second of all units: the smallest price of the grid besides 0
 
@@ -50,7 +51,7 @@ class _Weighing:
         passed_s = view.passed_s - self._last_s
         if passed_s > 0:
             self._last_s = view.passed_s
-            self._gap_s = passed_s if self._gap_s == math.inf else self._gap_s + _RECENT * (passed_s - self._gap_s)
+            self._gap_s = passed_s if self._gap_s == math.inf else self._gap_s + RECENT * (passed_s - self._gap_s)
         return self._serve(view, self._weights(view))
 
     def _weights(self, view: View) -> Mapping[int, float]:
@@ -65,7 +66,7 @@ class _Weighing:
             for high, more in upper_hull(curve):
                 # steps of one slope but for rounding are one step, or equal jobs would share what one should have
                 (before, low), (last, height) = [(0, 0.0), *corners][-2:]
-                if last and (height - low) * (high - last) <= (more - height) * (last - before) * _LINE:
+                if last and (height - low) * (high - last) <= (more - height) * (last - before) * LINE:
                     corners.pop()
                 corners.append((high, more))
             for (low, less), (high, more) in pairwise(corners):
@@ -105,9 +106,16 @@ class Weighted(_Weighing):
     Source: ours.
     """
 
+    @property
+    def rule(self) -> Rule | None:
+        """What ``weighing_loop`` needs to serve without asking; None with other classes, and for a policy that has been asked."""
+        if type(self) is not Weighted or self._last_s > 0 or self._points:
+            return None
+        return Rule(FASTEST, View.fastest, lambda view, job, size: 1 / view.epoch_time_s(job, size), _counts)
+
     def _weights(self, view: View) -> dict[int, float]:
         """Weight / (epochs left)."""
-        return {job: view.weight(job) / max(view.left(job), 1e-150) for job in view}
+        return {job: view.weight(job) / max(view.left(job), LEAST_LEFT) for job in view}
 
 
 class Priced(_Weighing):
@@ -185,6 +193,10 @@ def drain(jobs: Sequence[Points], shares: Sequence[float], worth: Sequence[float
         weights.append(weight)
         earned += np.maximum(0.0, (weight * speeds - grid * counts).max(axis=0))
     return weights
+
+
+def _counts(view: View, job: int) -> list[int]:
+    return [count for count, _ in useful_points(view, job)]
 
 
 def useful_points(view: View, job: int) -> Points:

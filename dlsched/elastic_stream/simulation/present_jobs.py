@@ -12,8 +12,8 @@ FEW = 64
 """Outdated entries that the heap of ends may hold, besides as many as there are valid ones."""
 
 
-STATIC, FALLING, FALLING_APART, ATTAINED = range(4)
-"""Kinds of keys: given; seconds left; seconds left over unequal weights; unit-seconds held over the weight."""
+STATIC, FALLING, FALLING_APART, ATTAINED, FASTEST = range(5)
+"""Kinds of keys: given; seconds left; seconds left over unequal weights; unit-seconds held over the weight; largest speed."""
 
 
 @dataclass(slots=True)

@@ -15,12 +15,13 @@ from dlsched.core.errors import PolicyError
 from dlsched.core.imports import compiled
 from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.simulation import gain_loop, turns_loop
+from dlsched.elastic_stream.simulation import gain_loop, turns_loop, weighing_loop
 from dlsched.elastic_stream.simulation.present_jobs import (
     ATTAINED,
     BARREN,
     FALLING,
     FALLING_APART,
+    FASTEST,
     STATIC,
     PresentJob,
     Queued,
@@ -76,7 +77,7 @@ class Rule(NamedTuple):
 
     def serves(self, instance: Instance) -> bool:
         """Whether a loop serves the stream: not where policies refuse too many pairs of job and count."""
-        laws = () if self.counts is None or self.doubles else (job for job in instance.jobs if job.speed_law)
+        laws = () if self.counts is None or self.doubles or self.order == FASTEST else (job for job in instance.jobs if job.speed_law)
         return all(len(job.useful_counts(instance.units)) <= _LONGEST for job in laws)
 
 
@@ -104,7 +105,9 @@ class QueueStream:
         first_s = jobs[arriving[0]].arrival_s
         plain: Callable[..., Iterator[tuple[Block, float, int, int, int]]] = serve
         parts: tuple[Callable[..., object], ...] = PARTS
-        if self._rule.counts is not None:
+        if order == FASTEST:
+            plain, parts = weighing_loop.weigh, weighing_loop.PARTS
+        elif self._rule.counts is not None:
             plain, parts = gain_loop.divide, gain_loop.PARTS
         elif order == ATTAINED:
             plain, parts = turns_loop.take_turns, turns_loop.PARTS
@@ -153,7 +156,7 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
                     pairs[1].extend((*(view.epoch_time_s(index, count) for count in counts), 0.0))
                     pairs[3].extend((*(rule.measure_s(view, index, count) for count in counts), 0.0))
             size, time_s, run.times, first = alike[kind]
-            if rule.order == STATIC:
+            if rule.order in (STATIC, FASTEST):
                 key = rule.key(view, index, size)
         sizes.append(size)
         times.append(time_s)

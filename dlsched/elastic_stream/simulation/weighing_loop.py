@@ -1,0 +1,328 @@
+"""The loop for policies that weigh all jobs and give units by gain in weighted speed per unit: clock, steps, pauses.
+
+It gives the streams of ``policies.prices.Weighted`` as the simulator plays them: the same operations on the same floats. Numba
+compiles it for long streams (``core.imports``).
+
+A job has points, counts with the speeds on them, from its smallest count on; ``following`` leads from a point to the next one.
+Steps lead from corner to corner of the upper hull of weighted speeds, from no units (-1) on. The policy takes the steps of
+largest gain that fit. Between two passes over all jobs an event looks at *near* jobs only. The units of another job, a *far*
+one, stay: whatever it can give up gains more than ``high``, whatever it can add gains less than ``low``. As long as units run
+out on steps of near jobs from ``low`` to ``high``, a pass over all jobs would decide the same; so it would while units stay
+idle and ``low`` is 0.
+
+Where a change pauses, speed is a mean over a *span* of time, in which two events are expected. What a stopped job gains
+is nearly proportional to the span, and what a running job gives up does not depend on it. So ``low`` is a share of the span.
+
+Of the columns of ``Queued``, ``kind`` is the first point, ``key`` the speed on the fastest count, ``runs`` the point that the job
+shall have, -1 for none, and ``changed`` says whether the job is near (1), far (0) or gone (-1).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush, heapreplace
+
+from dlsched.core.gap import ROUNDING
+from dlsched.elastic_stream.simulation.present_jobs import BARREN, FEW, IDLE, Queued
+from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, block, left_of, start, stop
+
+LINE = 1 + 1e-12  # ratio of slopes up to which they are equal
+LEAST_LEFT = 1e-150  # epochs that a job is taken to have left at least
+RECENT = 0.1  # weight of the latest time between events in the running mean of these times
+_SLACK = 1e-11  # rounding of speeds, and more than slopes that are equal may differ
+_NEAR = 32  # jobs on each side of the last gain that are near after a pass over all jobs
+_EVENTS = 128  # until the next such pass
+_DRIFT = 2.5  # ratio by which the span may change until then
+_LOW, _HIGH, _TAKEN, _REFUSED = range(4)  # in ``band``
+_FAR, _BARREN = range(2)  # in ``state``
+_MOMENTS = 256  # between two yields
+
+Points = tuple[Sequence[int], Sequence[float], Sequence[int]]
+"""Counts, speeds on them in epochs a second, and the job's next points, -1 where there is none."""
+Corners = tuple[list[int], list[int], list[float]]
+"""Points of a job with their counts and weighted speeds, from no units on."""
+
+
+def _weigh(run: Queued, span_s: float, now: float) -> tuple[float, float, float]:
+    """Weight of a job per epoch left; its mean speeds on other counts and on its own, as shares of the speeds."""
+    left = left_of(run, now) + run.hidden
+    weight = run.weight / max(left, LEAST_LEFT)
+    restart = run.restart if run.started else 0.0
+    if restart == 0:
+        return weight, 1.0, 1.0
+    span_s = min(span_s, left / run.key)
+    pause = max(0.0, run.pause - (now - run.since)) if run.units else 0.0
+    return weight, span_s / (span_s + restart), span_s / (span_s + pause)
+
+
+def _hull(run: Queued, points: Points, corners: Corners, span_s: float, now: float) -> int:
+    """Find the corners of a job's upper hull; return the last one. Steps of one slope but for rounding are one step."""
+    counts, speeds, following = points
+    places, sizes, heights = corners
+    weight, other, own = _weigh(run, span_s, now)
+    last, at = 0, run.kind
+    while at >= 0:
+        count = counts[at]
+        value = weight * speeds[at] * (own if count == run.units else other)
+        if value > heights[last]:
+            while last and (heights[last] - heights[last - 1]) * (count - sizes[last]) <= (value - heights[last]) * (
+                sizes[last] - sizes[last - 1]
+            ):
+                last -= 1
+            last += 1
+            if last == len(places):
+                places.append(0)
+                sizes.append(0)
+                heights.append(0.0)
+            places[last], sizes[last], heights[last] = at, count, value
+        at = following[at]
+    merged = 0
+    for index in range(1, last + 1):
+        count, value = sizes[index], heights[index]
+        if merged and (heights[merged] - heights[merged - 1]) * (count - sizes[merged]) <= (value - heights[merged]) * (
+            sizes[merged] - sizes[merged - 1]
+        ) * LINE:
+            merged -= 1
+        merged += 1
+        places[merged], sizes[merged], heights[merged] = places[index], count, value
+    return merged
+
+
+def _cut(run: Queued, points: Points, at: int, free: int, span_s: float, now: float) -> int:
+    """The fastest point after one that free units allow, or that one if none is faster than all up to it."""
+    counts, speeds, following = points
+    weight, other, own = _weigh(run, span_s, now)
+    held = counts[at] if at >= 0 else 0
+    best, most, place = at, 0.0, run.kind
+    while place >= 0 and counts[place] <= held + free:
+        value = weight * speeds[place] * (own if counts[place] == run.units else other)
+        if value > most:
+            most, best = value, place if counts[place] > held else at
+        place = following[place]
+    return best
+
+
+def _share(
+    jobs: Sequence[Queued], points: Points, some: list[int], free: int, band: list[float], span_s: float, now: float
+) -> bool:
+    """Divide free units among some jobs; False if the steps of the band do not decide.
+
+    ``band``: low and high; then what it finds: least gain that is taken, 0 if units stay idle, and largest that is refused.
+    """
+    counts = points[0]
+    corners: Corners = [-1], [0], [0.0]
+    steps = [(0.0, 0, 0, 0) for _ in range(0)]
+    # Steps above the band are taken, those in it are candidates.
+    for job in some:
+        run = jobs[job]
+        run.runs = -1
+        places, sizes, heights = corners
+        for index in range(1, _hull(run, points, corners, span_s, now) + 1):
+            gain = (heights[index] - heights[index - 1]) / (sizes[index] - sizes[index - 1])
+            if gain > band[_HIGH]:
+                free -= sizes[index] - sizes[index - 1]
+                run.runs = places[index]
+            elif gain >= band[_LOW]:
+                steps.append((-gain, job, places[index - 1], places[index]))
+    if free < 0:
+        return False
+    heapify(steps)
+    taken, refused = math.inf, 0.0
+    while len(steps) and free:
+        negated, job, at, to = heappop(steps)
+        held = counts[at] if at >= 0 else 0
+        if jobs[job].runs != at:
+            continue  # it was cut short before
+        if counts[to] - held > free:
+            refused = max(refused, -negated)
+            to = _cut(jobs[job], points, at, free, span_s, now)
+            if to == at:
+                continue
+        taken = -negated
+        free -= counts[to] - held
+        jobs[job].runs = to
+    if free and band[_LOW] > 0:
+        return False
+    band[_TAKEN] = 0.0 if free else min(taken, band[_HIGH])
+    band[_REFUSED] = max(refused, band[_TAKEN])
+    return True
+
+
+def _look_ahead(
+    run: Queued, points: Points, least_s: float, most_s: float, now: float, until: float
+) -> tuple[float, float]:
+    """Bound what a job's steps gain if it keeps its units: those taken from below, others from above, as a share of the span.
+
+    The bounds hold until then, for spans from ``least_s`` to ``most_s``.
+    """
+    counts, speeds, following = points
+    if run.units and run.pause > now - run.since:
+        return -math.inf, math.inf
+    restart = run.restart if run.started else 0.0
+    # The share span / (span + restart) that a change leaves of a speed rises with the span.
+    other = most_s / (most_s + restart) * (1 + _SLACK)
+    speed = (1 - _SLACK) / run.time if run.units else 0.0
+    taken, beyond, at = speed / run.units if run.units else math.inf, 0.0, run.kind
+    while at >= 0:
+        if counts[at] < run.units:
+            taken = min(taken, (speed - other * speeds[at]) / (run.units - counts[at]))
+        elif counts[at] > run.units:
+            beyond = max(beyond, (other * speeds[at] - speed) / (counts[at] - run.units))
+        at = following[at]
+    # Its weight rises while it runs. A job that waits gains 1 / (span + restart) of its speed, as a share of the span.
+    taken *= run.weight / max(left_of(run, now) + run.hidden, LEAST_LEFT) * (1 - _SLACK)
+    beyond *= run.weight / max(left_of(run, until) + run.hidden, LEAST_LEFT) * (1 + _SLACK)
+    return taken, beyond / least_s if run.units else beyond / most_s * ((most_s + restart) / (least_s + restart))
+
+
+def _settle(
+    jobs: Sequence[Queued],
+    points: Points,
+    here: list[int],
+    near: list[int],
+    band: list[float],
+    state: list[int],
+    spans_s: tuple[float, float, float],
+    now: float,
+    until: float,
+) -> float:
+    """Choose the band and the near jobs until then, for some span, its least and its most; return low."""
+    span_s, least_s, most_s = spans_s
+    above, below = [math.inf for _ in range(0)], [0.0 for _ in range(0)]
+    bounds = [(0.0, 0.0) for _ in range(0)]
+    for job in here:
+        taken, beyond = _look_ahead(jobs[job], points, least_s, most_s, now, until)
+        bounds.append((taken, beyond))
+        if taken > band[_REFUSED]:
+            _keep(above, -taken)
+        if 0 < beyond * span_s < band[_TAKEN]:
+            _keep(below, beyond)
+    low = below[0] if len(below) == _NEAR else 0.0
+    band[_HIGH] = max(-above[0], low * span_s) if len(above) == _NEAR else math.inf
+    near.clear()
+    state[_FAR] = 0
+    for place in range(len(here)):
+        run = jobs[here[place]]
+        taken, beyond = bounds[place]
+        run.changed = 1 if taken <= band[_HIGH] or (beyond > 0 and beyond >= low) else 0
+        if run.changed:
+            near.append(here[place])
+        else:
+            state[_FAR] += run.units
+    return low
+
+
+def _keep(largest: list[float], value: float) -> None:
+    """Add a value to the heap of the largest ones."""
+    if len(largest) < _NEAR:
+        heappush(largest, value)
+    elif value > largest[0]:
+        heapreplace(largest, value)
+
+
+def weigh(
+    jobs: Sequence[Queued], arriving: Sequence[int], order: int, units: int, pairs: tuple[Sequence[int], Sequence[float], Sequence[int], Sequence[float]]
+) -> Iterator[tuple[Block, float, int, int, int]]:
+    """Serve all jobs, which arrive in the order ``arriving``; yields what ``queue_loop.serve`` does.
+
+    ``here`` and ``near`` may still hold jobs that are gone.
+    """
+    counts, times_s, following, _ = pairs
+    points = (counts, [1 / time_s if time_s else 0.0 for time_s in times_s], following)
+    ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job)
+    ended, changes = [(0, 0.0, 0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
+    here, near = [0 for _ in range(0)], [0 for _ in range(0)]
+    band = [0.0, math.inf, 0.0, 0.0]
+    zero, now, last_s, gap_s = jobs[arriving[0]].arrival, 0.0, 0.0, math.inf
+    until, least_s, most_s, low = -math.inf, 0.0, 0.0, 0.0
+    # Units of far jobs, periods in a row without progress: in a list, as Numba loses track of such numbers.
+    state = [0, 0]
+    came = present = stale = stamps = event = 0
+    while came < len(arriving) or present:
+        while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
+            heappop(ends)
+            stale -= 1
+        end = ends[0][0] if len(ends) else math.inf
+        now = min(end, jobs[arriving[came]].arrival if came < len(arriving) else math.inf)
+        latest = now + ROUNDING * now  # ends and arrivals up to here are part of this event
+        event += 1
+        asked = present
+        while len(ends) and ends[0][0] <= latest:  # jobs that end
+            end, stamp, job = heappop(ends)
+            run = jobs[job]
+            if run.stamp != stamp:
+                stale -= 1
+                continue
+            now = max(now, end)
+            ended.append((job, run.since, end, run.units))
+            if run.changed == 0:
+                state[_FAR] -= run.units
+            run.changed = -1
+            present -= 1
+            state[_BARREN] = 0
+        while came < len(arriving) and jobs[arriving[came]].arrival <= latest:  # jobs that arrive
+            job = arriving[came]
+            now = max(now, jobs[job].arrival)
+            came += 1
+            if jobs[job].work == 0.0:
+                continue  # a job without work ends at once
+            jobs[job].changed = 1
+            here.append(job)
+            near.append(job)
+            present += 1
+        passed_s = now - zero - last_s
+        if (asked or present) and passed_s > 0:
+            last_s = now - zero
+            gap_s = passed_s if gap_s == math.inf else gap_s + RECENT * (passed_s - gap_s)
+        span_s = 2 * gap_s
+        near = [job for job in near if jobs[job].changed == 1]
+        some, decided = near, False
+        if now <= until and least_s <= span_s <= most_s:
+            band[_LOW] = low * span_s
+            decided = _share(jobs, points, near, units - state[_FAR], band, span_s, now)
+        if not decided:
+            here = [job for job in here if jobs[job].changed >= 0]
+            if gap_s < math.inf:
+                mean_s = (now - zero) / event
+                until = now + _EVENTS * max(mean_s, gap_s)
+                least_s, most_s = 2 * min(mean_s, gap_s) / _DRIFT, 2 * max(mean_s, gap_s) * _DRIFT
+                low = _settle(jobs, points, here, near, band, state, (span_s, least_s, most_s), now, until)
+                band[_LOW] = low * span_s
+                decided = _share(jobs, points, near, units - state[_FAR], band, span_s, now)
+        if not decided:  # all jobs, without a band
+            until, some = -math.inf, here
+            band[_LOW], band[_HIGH] = 0.0, math.inf
+            _share(jobs, points, here, units, band, span_s, now)
+        for job in some:
+            run = jobs[job]
+            if run.units != (counts[run.runs] if run.runs >= 0 else 0):
+                changes.append((run.arrival, job))
+        changes.sort()
+        for _, job in changes:  # end the period of each job that changes, and begin a new one if it runs
+            run = jobs[job]
+            if run.units:
+                stale += 1
+                if now > run.since:
+                    ended.append((job, run.since, now, run.units))
+                state[_BARREN] = 0 if stop(run, now) else state[_BARREN] + 1
+            stamps += 1
+            run.units, run.since, run.stamp = 0, now, stamps
+            if run.runs >= 0:
+                run.units, run.time = counts[run.runs], times_s[run.runs]
+                heappush(ends, (start(run, now), stamps, job))
+        changes.clear()
+        if stale > FEW + len(ends) // 2:  # drop stale ends, so that the heap stays linear in the jobs
+            ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
+            heapify(ends)
+            stale = 0
+        if state[_BARREN] > BARREN:  # only pauses for long: give up unless a running job is past its pause
+            for job in here:
+                run = jobs[job]
+                if run.changed >= 0 and run.units and (now - run.since) * (1 - IDLE) > run.pause:
+                    state[_BARREN] = 0  # this job makes progress
+        if state[_BARREN] > BARREN or event % _MOMENTS == 0:
+            yield block(ended), now, came, present, state[_BARREN]
+            ended.clear()
+    yield block(ended), now, came, present, state[_BARREN]
+
+
+PARTS = (*PERIODS, _weigh, _hull, _cut, _share, _look_ahead, _settle, _keep)
