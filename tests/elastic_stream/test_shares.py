@@ -7,12 +7,22 @@ import pytest
 
 from dlsched.core.errors import PolicyError
 from dlsched.elastic_stream import fast_simulation, generate, run, simulate
-from dlsched.elastic_stream.checker import check
+from dlsched.elastic_stream.checker import check, infeasible
 from dlsched.elastic_stream.fast_simulation import FRESH, STOPPED, Speeds, Weighed, share, worth_it
-from dlsched.elastic_stream.policies import ORDERS, Doubling, EqualShare, Exploratory, Marginal, gains, orders
-from dlsched.elastic_stream.simulation import gain_loop, queue_stream, simulator
+from dlsched.elastic_stream.policies import (
+    ORDERS,
+    Doubling,
+    EqualShare,
+    Exploratory,
+    Marginal,
+    Weighted,
+    gains,
+    orders,
+)
+from dlsched.elastic_stream.simulation import gain_loop, queue_stream, simulator, weighing_loop
 
-from .streams import drawn, stream
+from .nasty import nasty
+from .streams import VAST, drawn, stream
 
 
 class EqualPass:
@@ -176,6 +186,44 @@ def test_steps_near_the_last_gain_decide_as_all_do(make, asked, fast, monkeypatc
         assert [periods_of(instance, make()) for instance in streams] == expected
 
 
+class AskedWeighted(Weighted):
+    """Weighing that the simulator asks at every event."""
+
+
+def laws(seed):
+    """Jobs of laws, with more counts than are weighed and without; some pause."""
+    generator = np.random.default_rng(seed)
+    theta = [[1e-3, 0.0, 0.0, 1.0], [1e-2, 1e-3, 0.3, 1.0]]
+    kinds = [VAST | {"theta": each, "model_bytes": size} for each in theta for size in (0.0, 1e8)]
+    jobs = zip(generator.integers(0, 400, 80), generator.integers(1, 20, 80), generator.integers(0, 12, 80), strict=True)
+    return stream(
+        *((float(a), float(n), kinds[kind % 4], {"restart_s": 15.0 * (kind // 4)}) for a, n, kind in jobs),
+        units=(40, 100, 300)[seed % 3],
+    )
+
+
+@pytest.mark.parametrize("fast", [False, pytest.param(True, marks=pytest.mark.long)], ids=["interpreted", "compiled"])
+def test_jobs_near_the_last_gain_decide_as_all_do(fast, monkeypatch):
+    """Streams with pauses and without, weights, tables and laws, early ends and ties; numbers of any magnitude."""
+    if fast and importlib.util.find_spec("numba") is None:
+        pytest.skip("Numba is not installed")
+    monkeypatch.setattr(queue_stream, "COMPILED_FROM", 1 if fast else 10**9)
+    assert Weighted().rule is not None and AskedWeighted().rule is None
+    streams = [drawn(seed, jobs=60) for seed in range(9)] + [laws(seed) for seed in range(3)]
+    streams += [nasty(np.random.default_rng(seed), False, 12, True) for seed in range(20)]
+    streams += [
+        generate(preset=each, jobs=120, gpus=units, seed=1, load=load, weights=weights)
+        for each, weights in (("poisson", None), ("search", "1,2"), ("resnet110", None))
+        for units, load in ((24, 1.5), (64, 0.9), (160, 3.0))
+    ]
+    streams = [instance for instance in streams if infeasible(instance) is None]
+    expected = [periods_of(instance, AskedWeighted()) for instance in streams]
+    for near, events in ((1, 1), (2, 40)) if not fast else ((4, 16),):
+        monkeypatch.setattr(weighing_loop, "_NEAR", near)
+        monkeypatch.setattr(weighing_loop, "_EVENTS", events)
+        assert [periods_of(instance, Weighted()) for instance in streams] == expected
+
+
 @pytest.mark.parametrize("make", [Doubling, Marginal])
 def test_arrays_decide_as_one_by_one(make, monkeypatch):
     """With ticks, where no loop serves."""
@@ -189,12 +237,16 @@ def test_arrays_decide_as_one_by_one(make, monkeypatch):
 
 @pytest.mark.parametrize(
     ("make", "asked"),
-    [(Marginal, AskedMarginal), (lambda: Exploratory((1, 2), 5.0), lambda: AskedExploratory((1, 2), 5.0))],
-    ids=["marginal", "exploratory"],
+    [
+        (Marginal, AskedMarginal),
+        (lambda: Exploratory((1, 2), 5.0), lambda: AskedExploratory((1, 2), 5.0)),
+        (Weighted, AskedWeighted),
+    ],
+    ids=["marginal", "exploratory", "weighted"],
 )
 def test_restarts_for_ever_are_named_alike(make, asked, monkeypatch):
     """At the first period that ends in its pause, if no other job comes on, by the loop and by the simulator."""
-    for module in (queue_stream, gain_loop, simulator):
+    for module in (queue_stream, gain_loop, weighing_loop, simulator):
         monkeypatch.setattr(module, "BARREN", 0)
     refused = 0
     for seed in range(40):

@@ -136,7 +136,7 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
     works = [job.work for job in jobs]
     sizes, times, keys, firsts, numbers = [], [], [], [], {0: 0}
-    pairs: tuple[list[int], list[float], list[int], list[float]] = [], [], [], []
+    pairs: tuple[list[int], list[float], list[int], list[float]] = [0], [0.0], [-1], [0.0]  # never empty: Numba needs types
     # by speeds: size, its time, all times, first pair
     alike: dict[object, tuple[int, float, dict[int, float], int]] = {}
     for index, (job, work) in enumerate(zip(jobs, works, strict=True)):
