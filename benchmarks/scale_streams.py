@@ -75,7 +75,7 @@ def events(present: int) -> None:
     """Least milliseconds an event of the policies that look at all jobs present, where so many came at once."""
     drawn = elastic_stream.generate(jobs=present, gpus=UNITS * present // 8000, seed=0)
     jobs = tuple(job.model_copy(update={"arrival_s": 0.0}) for job in drawn.jobs)
-    for name in ("weighted", "priced", "myopic"):
+    for name in ("priced", "myopic"):
         timed = Timed(policy(name))
         with contextlib.suppress(TimeoutError):
             elastic_stream.run(drawn.model_copy(update={"jobs": jobs}), timed, lambda *_: None)

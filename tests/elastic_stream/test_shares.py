@@ -195,7 +195,9 @@ def laws(seed):
     generator = np.random.default_rng(seed)
     theta = [[1e-3, 0.0, 0.0, 1.0], [1e-2, 1e-3, 0.3, 1.0]]
     kinds = [VAST | {"theta": each, "model_bytes": size} for each in theta for size in (0.0, 1e8)]
-    jobs = zip(generator.integers(0, 400, 80), generator.integers(1, 20, 80), generator.integers(0, 12, 80), strict=True)
+    jobs = zip(
+        generator.integers(0, 400, 80), generator.integers(1, 20, 80), generator.integers(0, 12, 80), strict=True
+    )
     return stream(
         *((float(a), float(n), kinds[kind % 4], {"restart_s": 15.0 * (kind // 4)}) for a, n, kind in jobs),
         units=(40, 100, 300)[seed % 3],

@@ -101,7 +101,7 @@ class Weighted(_Weighing):
     """At every arrival and end: gives units step by step by gain in speed per unit and epoch left.
 
     The rule of ``Priced`` with weight / (epochs left) in place of a price. Guarantee: ``guarantees``. Knows speeds and the
-    nominal work. Cost: O(n w log(n w)) an event for n jobs present with w <= 34 counts.
+    nominal work. Cost: O(n w log(n w)) an event for n jobs present with w <= 34 counts; ``weighing_loop`` looks at few of them.
 
     Source: ours.
     """

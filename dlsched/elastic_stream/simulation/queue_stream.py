@@ -1,4 +1,4 @@
-"""Streams of policies that one loop serves, ``queue_loop`` or ``gain_loop``, on columns; messages of simulations.
+"""Streams of policies that a loop serves (``queue_loop``, ``gain_loop``, ...) on columns; messages of simulations.
 
 For streams without ticks whose policy is asked at arrivals and ends only. They equal the simulator's, bit for bit.
 """
@@ -77,8 +77,9 @@ class Rule(NamedTuple):
 
     def serves(self, instance: Instance) -> bool:
         """Whether a loop serves the stream: not where policies refuse too many pairs of job and count."""
-        laws = () if self.counts is None or self.doubles or self.order == FASTEST else (job for job in instance.jobs if job.speed_law)
-        return all(len(job.useful_counts(instance.units)) <= _LONGEST for job in laws)
+        if self.counts is None or self.doubles or self.order == FASTEST:
+            return True
+        return all(len(job.useful_counts(instance.units)) <= _LONGEST for job in instance.jobs if job.speed_law)
 
 
 class QueueStream:
@@ -136,7 +137,12 @@ def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], i
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)
     works = [job.work for job in jobs]
     sizes, times, keys, firsts, numbers = [], [], [], [], {0: 0}
-    pairs: tuple[list[int], list[float], list[int], list[float]] = [0], [0.0], [-1], [0.0]  # never empty: Numba needs types
+    pairs: tuple[list[int], list[float], list[int], list[float]] = (
+        [0],
+        [0.0],
+        [-1],
+        [0.0],
+    )  # never empty: Numba needs types
     # by speeds: size, its time, all times, first pair
     alike: dict[object, tuple[int, float, dict[int, float], int]] = {}
     for index, (job, work) in enumerate(zip(jobs, works, strict=True)):

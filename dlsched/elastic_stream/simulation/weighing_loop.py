@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
 
 from dlsched.core.gap import ROUNDING
+from dlsched.elastic_stream.simulation.gain_loop import Pairs
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, FEW, IDLE, Queued
 from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, block, left_of, start, stop
 
@@ -54,6 +55,15 @@ def _weigh(run: Queued, span_s: float, now: float) -> tuple[float, float, float]
     return weight, span_s / (span_s + restart), span_s / (span_s + pause)
 
 
+def _is_below(corners: Corners, last: int, count: int, value: float, ratio: float) -> bool:
+    """Whether a corner is no bend of the line from the one before it to a new one, up to a ratio of slopes."""
+    _, sizes, heights = corners
+    if last == 0:
+        return False
+    before, after = sizes[last] - sizes[last - 1], count - sizes[last]
+    return (heights[last] - heights[last - 1]) * after <= (value - heights[last]) * before * ratio
+
+
 def _hull(run: Queued, points: Points, corners: Corners, span_s: float, now: float) -> int:
     """Find the corners of a job's upper hull; return the last one. Steps of one slope but for rounding are one step."""
     counts, speeds, following = points
@@ -64,9 +74,7 @@ def _hull(run: Queued, points: Points, corners: Corners, span_s: float, now: flo
         count = counts[at]
         value = weight * speeds[at] * (own if count == run.units else other)
         if value > heights[last]:
-            while last and (heights[last] - heights[last - 1]) * (count - sizes[last]) <= (value - heights[last]) * (
-                sizes[last] - sizes[last - 1]
-            ):
+            while _is_below(corners, last, count, value, 1.0):
                 last -= 1
             last += 1
             if last == len(places):
@@ -78,9 +86,7 @@ def _hull(run: Queued, points: Points, corners: Corners, span_s: float, now: flo
     merged = 0
     for index in range(1, last + 1):
         count, value = sizes[index], heights[index]
-        if merged and (heights[merged] - heights[merged - 1]) * (count - sizes[merged]) <= (value - heights[merged]) * (
-            sizes[merged] - sizes[merged - 1]
-        ) * LINE:
+        if _is_below(corners, merged, count, value, LINE):
             merged -= 1
         merged += 1
         places[merged], sizes[merged], heights[merged] = places[index], count, value
@@ -220,7 +226,7 @@ def _keep(largest: list[float], value: float) -> None:
 
 
 def weigh(
-    jobs: Sequence[Queued], arriving: Sequence[int], order: int, units: int, pairs: tuple[Sequence[int], Sequence[float], Sequence[int], Sequence[float]]
+    jobs: Sequence[Queued], arriving: Sequence[int], order: int, units: int, pairs: Pairs
 ) -> Iterator[tuple[Block, float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``; yields what ``queue_loop.serve`` does.
 
@@ -325,4 +331,4 @@ def weigh(
     yield block(ended), now, came, present, state[_BARREN]
 
 
-PARTS = (*PERIODS, _weigh, _hull, _cut, _share, _look_ahead, _settle, _keep)
+PARTS = (*PERIODS, _weigh, _is_below, _hull, _cut, _share, _look_ahead, _settle, _keep)
