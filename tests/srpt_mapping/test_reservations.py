@@ -1,11 +1,14 @@
 """EASY and conservative backfilling: by hand, against a plain simulation in whole seconds, and what they promise the head."""
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlsched import srpt_mapping
 from dlsched.core.errors import UsageError
+from dlsched.srpt_mapping import reservations
 from dlsched.srpt_mapping.checker import check
 from dlsched.srpt_mapping.reservations import backfill_reserving, conservative, easy
 from dlsched.testing.srpt_mapping import srpt_mapping_instances
@@ -85,6 +88,19 @@ def test_against_a_plain_simulation(reserving, jobs):
     expected = plain(jobs, 4, reserving)
     schedule = backfill_reserving(instance, reservations=reserving)
     assert starts(instance, schedule) == {name: expected[index] for index, name in enumerate(schedule.jobs)}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_jobs_that_run_stay_in_order(seed, monkeypatch):
+    """In blocks of two as in one list that is sorted anew, as jobs come and end, many of them at one time."""
+    monkeypatch.setattr(reservations, "_BLOCK", 2)
+    rng, expected, entries = random.Random(seed), reservations._Expected(), []
+    for job in range(300):
+        entries.append((float(rng.randint(0, 30)), rng.randint(1, 4), job))
+        expected.add(entries[-1])
+        for _ in range(min(len(entries), rng.choice([0, 0, 1, 1, 2, 20]))):
+            expected.remove(entries.pop(rng.randrange(len(entries))))
+        assert list(expected) == sorted(entries)
 
 
 @SETTINGS
