@@ -52,6 +52,7 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 _Kind = tuple[JobGraph, str | None]  # a graph and a pool, which jobs of one placement share
 _Need = tuple[int, str | None, tuple[int, ...]]  # GPUs, pool, and ``Spreads.least_rooms`` of a good placement
 _Head = tuple[float, int]  # key and index of a job
+_MOST_ABLE = 64  # pairs of largest rooms for which jobs are listed
 
 
 @dataclass(slots=True)
@@ -70,9 +71,8 @@ class Aside:
     _order: dict[_Kind, tuple[_Need, list[_Head]]] = field(default_factory=dict)
     _ends: list[tuple[float, int]] = field(default_factory=list)
     _waited: set[int] = field(default_factory=set)
-    # by need the first jobs of all graphs, in order; by the two largest rooms those of needs that these may meet
-    _heads: dict[_Need, list[_Head]] = field(default_factory=dict)
-    _able: dict[tuple[int, int], list[tuple[int, str | None, list[_Head]]]] = field(default_factory=dict)
+    # by the two largest rooms, then by GPUs and pool, the first jobs of all graphs whose need these meet, in order
+    _able: dict[tuple[int, int], defaultdict[tuple[int, str | None], list[_Head]]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self._until)
@@ -130,14 +130,14 @@ class Aside:
     def _first_good(self, after: _Head, tick: Tick) -> tuple[_Head, Placed] | None:
         """The first job after one that is first of its graph and finds a good placement, and where."""
         servers = self.servers
-        most, second = rooms = servers.largest_rooms()
+        rooms = servers.largest_rooms()
         if rooms not in self._able:
-            self._able[rooms] = [
-                (gpus, pool, heads)
-                for (gpus, pool, least), heads in self._heads.items()
-                if least[min(second, gpus)] <= most
-            ]
-        able = [heads for gpus, pool, heads in self._able[rooms] if heads and servers.fits(gpus, pool)]
+            if len(self._able) >= _MOST_ABLE:
+                self._able.clear()
+            self._able[rooms] = defaultdict(list)
+            for need, jobs in self._order.values():
+                self._enter(rooms, need, [], jobs)
+        able = [heads for (gpus, pool), heads in self._able[rooms].items() if heads and servers.fits(gpus, pool)]
         for head in heapq.merge(*(islice(heads, bisect_right(heads, after), None) for heads in able)):
             tick()
             job = self.instance.jobs[head[1]]
@@ -164,11 +164,15 @@ class Aside:
 
     def _change_head(self, need: _Need, before: list[_Head], jobs: list[_Head]) -> None:
         """Note the first of the jobs of a graph that wait, in place of the one before."""
-        if need not in self._heads:
-            self._heads[need] = []
-            self._able.clear()
-        heads = self._heads[need]
         if before != jobs[:1]:
+            for rooms in self._able:
+                self._enter(rooms, need, before, jobs)
+
+    def _enter(self, rooms: tuple[int, int], need: _Need, before: list[_Head], jobs: list[_Head]) -> None:
+        """The same, where the two largest rooms are so large, if they meet the need."""
+        (most, second), (gpus, pool, least) = rooms, need
+        if least[min(second, gpus)] <= most:
+            heads = self._able[rooms][gpus, pool]
             for head in before:
                 del heads[bisect_left(heads, head)]
             for head in jobs[:1]:
