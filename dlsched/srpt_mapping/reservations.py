@@ -250,9 +250,8 @@ class _Expected:
     """Predicted end, GPUs and index of every job that runs, in order; in blocks, so that few move where one comes or ends."""
 
     def __init__(self) -> None:
-        self._least: list[tuple[float, ...]] = [
-            (-math.inf,)
-        ]  # no entry of a block is less, none of those before as large
+        # by block: none of its entries is less, none of those before as large
+        self._least: list[tuple[float, ...]] = [(-math.inf,)]
         self._blocks: list[list[tuple[float, int, int]]] = [[]]
 
     def __iter__(self) -> Iterator[tuple[float, int, int]]:
