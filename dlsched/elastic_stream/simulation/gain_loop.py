@@ -96,7 +96,7 @@ def _climb(
         to = following[run.runs]
         added = counts[to] - counts[run.runs]
         if added > free:  # nor will it fit later
-            band[3] = max(band[3], -negated)
+            band[3] = max(band[3], min(band[2], -negated))  # the job's first steps may have gained less
             heappop(steps)
             continue
         band[2] = min(band[2], -negated)
