@@ -223,6 +223,7 @@ def test_jobs_near_the_last_gain_decide_as_all_do(fast, monkeypatch):
     for near, events in ((1, 1), (2, 40)) if not fast else ((4, 16),):
         monkeypatch.setattr(weighing_loop, "_NEAR", near)
         monkeypatch.setattr(weighing_loop, "_EVENTS", events)
+        monkeypatch.setattr(weighing_loop, "_PASS", 3 * events)
         assert [periods_of(instance, Weighted()) for instance in streams] == expected
 
 

@@ -31,7 +31,7 @@ LEAST_LEFT = 1e-150  # epochs that a job is taken to have left at least
 RECENT = 0.1  # weight of the latest time between events in the running mean of these times
 _SLACK = 1e-11  # rounding of speeds, and more than slopes that are equal may differ
 _NEAR = 32  # jobs on each side of the last gain that are near after a pass over all jobs
-_EVENTS = 128  # until the next such pass
+_EVENTS, _PASS = 64, 1024  # until the next choice of near jobs, and until the next pass
 _DRIFT = 2.5  # ratio by which the span may change until then
 _LOW, _HIGH, _TAKEN, _REFUSED = range(4)  # in ``band``
 _FAR, _BARREN = range(2)  # in ``state``
@@ -183,21 +183,25 @@ def _look_ahead(
 def _settle(
     jobs: Sequence[Queued],
     points: Points,
-    here: list[int],
     near: list[int],
+    far: list[tuple[float, float, int]],
     band: list[float],
     state: list[int],
     spans_s: tuple[float, float, float],
     now: float,
     until: float,
 ) -> float:
-    """Choose the band and the near jobs until then, for some span, its least and its most; return low."""
+    """Choose the band and the near jobs until then, for some span, its least and its most; return low.
+
+    ``far``: bounds of far jobs, with their positions.
+    """
     span_s, least_s, most_s = spans_s
     above, below = [math.inf for _ in range(0)], [0.0 for _ in range(0)]
-    bounds = [(0.0, 0.0) for _ in range(0)]
-    for job in here:
+    bounds = [entry for entry in far if jobs[entry[2]].changed == 0]
+    for job in near:
         taken, beyond = _look_ahead(jobs[job], points, least_s, most_s, now, until)
-        bounds.append((taken, beyond))
+        bounds.append((taken, beyond, job))
+    for taken, beyond, _ in bounds:
         if taken > band[_REFUSED]:
             _keep(above, -taken)
         if 0 < beyond * span_s < band[_TAKEN]:
@@ -205,14 +209,15 @@ def _settle(
     low = below[0] if len(below) == _NEAR else 0.0
     band[_HIGH] = max(-above[0], low * span_s) if len(above) == _NEAR else math.inf
     near.clear()
+    far.clear()
     state[_FAR] = 0
-    for place in range(len(here)):
-        run = jobs[here[place]]
-        taken, beyond = bounds[place]
+    for taken, beyond, job in bounds:
+        run = jobs[job]
         run.changed = 1 if taken <= band[_HIGH] or (beyond > 0 and beyond >= low) else 0
         if run.changed:
-            near.append(here[place])
+            near.append(job)
         else:
+            far.append((taken, beyond, job))
             state[_FAR] += run.units
     return low
 
@@ -230,19 +235,19 @@ def weigh(
 ) -> Iterator[tuple[Block, float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``; yields what ``queue_loop.serve`` does.
 
-    ``here`` and ``near`` may still hold jobs that are gone.
+    ``here``, ``near`` and ``far``, the far jobs with the bounds of their gains, may still hold jobs that are gone or near.
     """
     counts, times_s, following, _ = pairs
     points = (counts, [1 / time_s if time_s else 0.0 for time_s in times_s], following)
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job)
     ended, changes = [(0, 0.0, 0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
-    here, near = [0 for _ in range(0)], [0 for _ in range(0)]
+    here, near, far = [0 for _ in range(0)], [0 for _ in range(0)], [(0.0, 0.0, 0) for _ in range(0)]
     band = [0.0, math.inf, 0.0, 0.0]
     zero, now, last_s, gap_s = jobs[arriving[0]].arrival, 0.0, 0.0, math.inf
     until, least_s, most_s, low = -math.inf, 0.0, 0.0, 0.0
     # Units of far jobs, periods in a row without progress: in a list, as Numba loses track of such numbers.
     state = [0, 0]
-    came = present = stale = stamps = event = 0
+    came = present = stale = stamps = event = again = 0
     while came < len(arriving) or present:
         while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
             heappop(ends)
@@ -282,19 +287,25 @@ def weigh(
         span_s = 2 * gap_s
         near = [job for job in near if jobs[job].changed == 1]
         some, decided = near, False
-        if now <= until and least_s <= span_s <= most_s:
+        known = now <= until and least_s <= span_s <= most_s  # bounds of far jobs
+        if known and event < again:
             band[_LOW] = low * span_s
             decided = _share(jobs, points, near, units - state[_FAR], band, span_s, now)
-        if not decided:
-            here = [job for job in here if jobs[job].changed >= 0]
-            if gap_s < math.inf:
+        if not decided and gap_s < math.inf:
+            if not known:
+                here = [job for job in here if jobs[job].changed >= 0]
+                near = here.copy()
+                far.clear()
                 mean_s = (now - zero) / event
-                until = now + _EVENTS * max(mean_s, gap_s)
+                until = now + _PASS * max(mean_s, gap_s)
                 least_s, most_s = 2 * min(mean_s, gap_s) / _DRIFT, 2 * max(mean_s, gap_s) * _DRIFT
-                low = _settle(jobs, points, here, near, band, state, (span_s, least_s, most_s), now, until)
-                band[_LOW] = low * span_s
-                decided = _share(jobs, points, near, units - state[_FAR], band, span_s, now)
+            again = event + _EVENTS
+            low = _settle(jobs, points, near, far, band, state, (span_s, least_s, most_s), now, until)
+            band[_LOW] = low * span_s
+            decided = _share(jobs, points, near, units - state[_FAR], band, span_s, now)
+            some = near
         if not decided:  # all jobs, without a band
+            here = [job for job in here if jobs[job].changed >= 0]
             until, some = -math.inf, here
             band[_LOW], band[_HIGH] = 0.0, math.inf
             _share(jobs, points, here, units, band, span_s, now)
