@@ -29,7 +29,9 @@ from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, block, 
 _SETTLED_FROM, _SPAN = 32, 32  # jobs present from which some may be far; for each event until the next pass
 _BAND = 1.006  # drift of the last gain at first
 _TRIES, _WIDER = 12, 0.015  # bands, each wider on one side, before a pass without
-_FAR, _BARREN, _LEAST, _MEASURING = range(4)  # in ``state``
+# in ``state``: units of far jobs; periods in a row that ended in their pause; entries of ``ends`` that were cut short; the
+# last stamp; smallest counts of all jobs that do not measure; units of those that do
+FAR, PAUSED, STALE, STAMP, _LEAST, _MEASURING = range(6)
 _SLACK = 1e-12  # rounding of costs
 _MOMENTS = 256  # between two yields
 
@@ -149,7 +151,43 @@ def _admitted(jobs: Sequence[Queued], pairs: Pairs, here: list[int], order: int,
     return some
 
 
-def _comes_on(jobs: Sequence[Queued], here: list[int], now: float) -> bool:
+def resize(
+    jobs: Sequence[Queued],
+    pairs: Pairs,
+    some: list[int],
+    ends: list[tuple[float, int, int]],
+    ended: list[tuple[int, float, float, int]],
+    state: list[int],
+    now: float,
+) -> list[tuple[float, int, int]]:
+    """End the periods of jobs that shall hold other units, in order of arrival, and begin new ones; return the heap of ends."""
+    counts, times_s, _, _ = pairs
+    changes = [(0.0, 0) for _ in range(0)]
+    for job in some:
+        run = jobs[job]
+        if run.units != (counts[run.runs] if run.runs >= 0 else 0):
+            changes.append((run.arrival, job))
+    changes.sort()
+    for _, job in changes:
+        run = jobs[job]
+        if run.units:
+            state[STALE] += 1
+            if now > run.since:
+                ended.append((job, run.since, now, run.units))
+            state[PAUSED] = 0 if stop(run, now) else state[PAUSED] + 1
+        state[STAMP] += 1
+        run.units, run.since, run.stamp = 0, now, state[STAMP]
+        if run.runs >= 0:
+            run.units, run.time = counts[run.runs], times_s[run.runs]
+            heappush(ends, (start(run, now), run.stamp, job))
+    if state[STALE] > FEW + len(ends) // 2:  # drop stale ends, so that the heap stays linear in the jobs
+        ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
+        heapify(ends)
+        state[STALE] = 0
+    return ends
+
+
+def comes_on(jobs: Sequence[Queued], here: list[int], now: float) -> bool:
     """Whether some running job is past its pause."""
     for job in here:
         run = jobs[job]
@@ -197,21 +235,19 @@ def divide(
     ``here``, all but those that measure or ask, and ``near`` may still hold jobs that are gone, ``far``, with the bounds of
     their gains, those that are near by now. The end of measuring at ``wake`` is an event, even if its job is gone.
     """
-    counts, times_s, _, measure_s = pairs
+    measure_s = pairs[3]
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job)
-    ended, changes = [(0, 0.0, 0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
+    ended = [(0, 0.0, 0.0, 0) for _ in range(0)]
     here, near, far = [0 for _ in range(0)], [0 for _ in range(0)], [(0.0, 0.0, 0) for _ in range(0)]
     band = [0.0, 0.0, 0.0, 0.0, 0.0]
     asking, measuring = [(0.0, 0, 0) for _ in range(0)], [(0.0, 0, 0) for _ in range(0)]  # one sorted, one a heap
     zero, now, until, wake = jobs[arriving[0]].arrival, 0.0, -math.inf, math.inf
-    # Units of far jobs, periods in a row without progress, smallest counts of all jobs that do not measure, units of those
-    # that do: in a list, as Numba loses track of such numbers.
-    state = [0, 0, 0, 0]
-    came = present = stale = stamps = event = 0
+    state = [0, 0, 0, 0, 0, 0]  # in a list, as Numba loses track of such numbers
+    came = present = event = 0
     while came < len(arriving) or present:
         while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
             heappop(ends)
-            stale -= 1
+            state[STALE] -= 1
         end = ends[0][0] if len(ends) else math.inf
         arrival = jobs[arriving[came]].arrival if came < len(arriving) else math.inf
         now = min(end, arrival, wake if present else math.inf)
@@ -221,19 +257,19 @@ def divide(
             end, stamp, job = heappop(ends)
             run = jobs[job]
             if run.stamp != stamp:
-                stale -= 1
+                state[STALE] -= 1
                 continue
             now = max(now, end)
             ended.append((job, run.since, end, run.units))
             if run.changed == 0:
-                state[_FAR] -= run.units
+                state[FAR] -= run.units
             if run.changed == 3:
                 state[_MEASURING] -= run.units
             else:
                 state[_LEAST] -= run.size
             run.changed = -1
             present -= 1
-            state[_BARREN] = 0
+            state[PAUSED] = 0
         while came < len(arriving) and jobs[arriving[came]].arrival <= latest:  # jobs that arrive
             job = arriving[came]
             run = jobs[job]
@@ -279,7 +315,7 @@ def divide(
         room = units - state[_MEASURING]
         for _, job, _ in asking:
             room -= jobs[job].size if jobs[job].runs >= 0 else 0
-        free, tries = room - state[_FAR] if close else room, 0
+        free, tries = room - state[FAR] if close else room, 0
         while not _climb(jobs, pairs, some, order, free, band, now):
             tries += 1
             if tries >= _TRIES:  # all jobs, down to no gain, and if need be without a band
@@ -299,10 +335,10 @@ def divide(
                     if (taken <= band[1] or beyond >= band[0]) and jobs[job].changed == 0:
                         jobs[job].changed = 1
                         near.append(job)
-                        state[_FAR] -= jobs[job].units
+                        state[FAR] -= jobs[job].units
                         free += jobs[job].units
         if not close:
-            some, until, state[_FAR] = here, -math.inf, 0
+            some, until, state[FAR] = here, -math.inf, 0
             near.clear()
             far.clear()
             if band[4] == 0:
@@ -318,36 +354,16 @@ def divide(
                     if run.changed:
                         near.append(job)
                     else:
-                        state[_FAR] += run.units
+                        state[FAR] += run.units
                         far.append((taken, beyond, job))
-        for job in some + [job for job in asked if jobs[job].changed >= 2]:
-            run = jobs[job]
-            if run.units != (counts[run.runs] if run.runs >= 0 else 0):
-                changes.append((run.arrival, job))
-        changes.sort()
-        for _, job in changes:  # end the period of each job that changes, and begin a new one if it runs
-            run = jobs[job]
-            if run.units:
-                stale += 1
-                if now > run.since:
-                    ended.append((job, run.since, now, run.units))
-                state[_BARREN] = 0 if stop(run, now) else state[_BARREN] + 1
-            stamps += 1
-            run.units, run.since, run.stamp = 0, now, stamps
-            if run.runs >= 0:
-                run.units, run.time = counts[run.runs], times_s[run.runs]
-                heappush(ends, (start(run, now), stamps, job))
-        changes.clear()
-        if stale > FEW + len(ends) // 2:  # drop stale ends, so that the heap stays linear in the jobs
-            ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
-            heapify(ends)
-            stale = 0
-        if state[_BARREN] > BARREN and _comes_on(jobs, here + [job for _, job, _ in asking + measuring], now):
-            state[_BARREN] = 0
-        if state[_BARREN] > BARREN or event % _MOMENTS == 0:
-            yield block(ended), now, came, present, state[_BARREN]
+        some = some + [job for job in asked if jobs[job].changed >= 2]
+        ends = resize(jobs, pairs, some, ends, ended, state, now)
+        if state[PAUSED] > BARREN and comes_on(jobs, here + [job for _, job, _ in asking + measuring], now):
+            state[PAUSED] = 0
+        if state[PAUSED] > BARREN or event % _MOMENTS == 0:
+            yield block(ended), now, came, present, state[PAUSED]
             ended.clear()
-    yield block(ended), now, came, present, state[_BARREN]
+    yield block(ended), now, came, present, state[PAUSED]
 
 
-PARTS = (*PERIODS, _pause, _gain, _key, _climb, _look_ahead, _admitted, _comes_on, _measure)
+PARTS = (*PERIODS, _pause, _gain, _key, _climb, _look_ahead, _admitted, resize, comes_on, _measure)

@@ -22,9 +22,9 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
 
 from dlsched.core.gap import ROUNDING
-from dlsched.elastic_stream.simulation.gain_loop import Pairs
-from dlsched.elastic_stream.simulation.present_jobs import BARREN, FEW, IDLE, Queued
-from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, block, left_of, start, stop
+from dlsched.elastic_stream.simulation.gain_loop import FAR, PAUSED, STALE, Pairs, comes_on, resize
+from dlsched.elastic_stream.simulation.present_jobs import BARREN, Queued
+from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, block, left_of
 
 LINE = 1 + 1e-12  # ratio of slopes up to which they are equal
 LEAST_LEFT = 1e-150  # epochs that a job is taken to have left at least
@@ -34,7 +34,6 @@ _NEAR = 32  # jobs on each side of the last gain that are near after a pass over
 _EVENTS, _PASS = 64, 1024  # until the next choice of near jobs, and until the next pass
 _DRIFT = 2.5  # ratio by which the span may change until then
 _LOW, _HIGH, _TAKEN, _REFUSED = range(4)  # in ``band``
-_FAR, _BARREN = range(2)  # in ``state``
 _MOMENTS = 256  # between two yields
 
 Points = tuple[Sequence[int], Sequence[float], Sequence[int]]
@@ -210,7 +209,7 @@ def _settle(
     band[_HIGH] = max(-above[0], low * span_s) if len(above) == _NEAR else math.inf
     near.clear()
     far.clear()
-    state[_FAR] = 0
+    state[FAR] = 0
     for taken, beyond, job in bounds:
         run = jobs[job]
         run.changed = 1 if taken <= band[_HIGH] or (beyond > 0 and beyond >= low) else 0
@@ -218,7 +217,7 @@ def _settle(
             near.append(job)
         else:
             far.append((taken, beyond, job))
-            state[_FAR] += run.units
+            state[FAR] += run.units
     return low
 
 
@@ -240,18 +239,17 @@ def weigh(
     counts, times_s, following, _ = pairs
     points = (counts, [1 / time_s if time_s else 0.0 for time_s in times_s], following)
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job)
-    ended, changes = [(0, 0.0, 0.0, 0) for _ in range(0)], [(0.0, 0) for _ in range(0)]
+    ended = [(0, 0.0, 0.0, 0) for _ in range(0)]
     here, near, far = [0 for _ in range(0)], [0 for _ in range(0)], [(0.0, 0.0, 0) for _ in range(0)]
     band = [0.0, math.inf, 0.0, 0.0]
     zero, now, last_s, gap_s = jobs[arriving[0]].arrival, 0.0, 0.0, math.inf
     until, least_s, most_s, low = -math.inf, 0.0, 0.0, 0.0
-    # Units of far jobs, periods in a row without progress: in a list, as Numba loses track of such numbers.
-    state = [0, 0]
-    came = present = stale = stamps = event = again = 0
+    state = [0, 0, 0, 0]
+    came = present = event = again = 0
     while came < len(arriving) or present:
         while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
             heappop(ends)
-            stale -= 1
+            state[STALE] -= 1
         end = ends[0][0] if len(ends) else math.inf
         now = min(end, jobs[arriving[came]].arrival if came < len(arriving) else math.inf)
         latest = now + ROUNDING * now  # ends and arrivals up to here are part of this event
@@ -261,15 +259,15 @@ def weigh(
             end, stamp, job = heappop(ends)
             run = jobs[job]
             if run.stamp != stamp:
-                stale -= 1
+                state[STALE] -= 1
                 continue
             now = max(now, end)
             ended.append((job, run.since, end, run.units))
             if run.changed == 0:
-                state[_FAR] -= run.units
+                state[FAR] -= run.units
             run.changed = -1
             present -= 1
-            state[_BARREN] = 0
+            state[PAUSED] = 0
         while came < len(arriving) and jobs[arriving[came]].arrival <= latest:  # jobs that arrive
             job = arriving[came]
             now = max(now, jobs[job].arrival)
@@ -290,7 +288,7 @@ def weigh(
         known = now <= until and least_s <= span_s <= most_s  # bounds of far jobs
         if known and event < again:
             band[_LOW] = low * span_s
-            decided = _share(jobs, points, near, units - state[_FAR], band, span_s, now)
+            decided = _share(jobs, points, near, units - state[FAR], band, span_s, now)
         if not decided and gap_s < math.inf:
             if not known:
                 here = [job for job in here if jobs[job].changed >= 0]
@@ -302,44 +300,20 @@ def weigh(
             again = event + _EVENTS
             low = _settle(jobs, points, near, far, band, state, (span_s, least_s, most_s), now, until)
             band[_LOW] = low * span_s
-            decided = _share(jobs, points, near, units - state[_FAR], band, span_s, now)
+            decided = _share(jobs, points, near, units - state[FAR], band, span_s, now)
             some = near
         if not decided:  # all jobs, without a band
             here = [job for job in here if jobs[job].changed >= 0]
             until, some = -math.inf, here
             band[_LOW], band[_HIGH] = 0.0, math.inf
             _share(jobs, points, here, units, band, span_s, now)
-        for job in some:
-            run = jobs[job]
-            if run.units != (counts[run.runs] if run.runs >= 0 else 0):
-                changes.append((run.arrival, job))
-        changes.sort()
-        for _, job in changes:  # end the period of each job that changes, and begin a new one if it runs
-            run = jobs[job]
-            if run.units:
-                stale += 1
-                if now > run.since:
-                    ended.append((job, run.since, now, run.units))
-                state[_BARREN] = 0 if stop(run, now) else state[_BARREN] + 1
-            stamps += 1
-            run.units, run.since, run.stamp = 0, now, stamps
-            if run.runs >= 0:
-                run.units, run.time = counts[run.runs], times_s[run.runs]
-                heappush(ends, (start(run, now), stamps, job))
-        changes.clear()
-        if stale > FEW + len(ends) // 2:  # drop stale ends, so that the heap stays linear in the jobs
-            ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
-            heapify(ends)
-            stale = 0
-        if state[_BARREN] > BARREN:  # only pauses for long: give up unless a running job is past its pause
-            for job in here:
-                run = jobs[job]
-                if run.changed >= 0 and run.units and (now - run.since) * (1 - IDLE) > run.pause:
-                    state[_BARREN] = 0  # this job makes progress
-        if state[_BARREN] > BARREN or event % _MOMENTS == 0:
-            yield block(ended), now, came, present, state[_BARREN]
+        ends = resize(jobs, pairs, some, ends, ended, state, now)
+        if state[PAUSED] > BARREN and comes_on(jobs, here, now):
+            state[PAUSED] = 0
+        if state[PAUSED] > BARREN or event % _MOMENTS == 0:
+            yield block(ended), now, came, present, state[PAUSED]
             ended.clear()
-    yield block(ended), now, came, present, state[_BARREN]
+    yield block(ended), now, came, present, state[PAUSED]
 
 
-PARTS = (*PERIODS, _weigh, _is_below, _hull, _cut, _share, _look_ahead, _settle, _keep)
+PARTS = (*PERIODS, resize, comes_on, _weigh, _is_below, _hull, _cut, _share, _look_ahead, _settle, _keep)
