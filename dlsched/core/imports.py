@@ -5,6 +5,7 @@ Numba is asked for no fast mathematics. Callers decide from which size on compil
 """
 
 import contextlib
+import hashlib
 import importlib.util
 import os
 import sys
@@ -12,6 +13,7 @@ import warnings
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from functools import cache
+from types import CodeType, FunctionType
 from typing import TypeVar
 
 from dlsched.core.errors import DlschedError, SolverMissingError
@@ -113,11 +115,25 @@ def _compiled(loop: Callable[..., T], *parts: Callable[..., object]) -> Callable
     overload(bisect_left, strict=False)(lambda entries, entry: _bisect_left)
     overload(insort, strict=False)(lambda entries, entry: _insort)
     machine_code: Callable[..., T]
+    # Numba compiles again what it has in its cache if the file of the loop has changed, or its name, but not those of its parts.
+    loop = FunctionType(loop.__code__, loop.__globals__, loop.__name__, loop.__defaults__)
+    loop.__qualname__ = f"{loop.__name__}-{digest(loop, *parts)}"
     try:
         machine_code = njit(cache=True)(loop)
     except RuntimeError:  # Numba finds no folder that it may write its cache to
         machine_code = njit(loop)
     return machine_code
+
+
+def digest(*functions: Callable[..., object]) -> str:
+    """Hash of code, and of the constants that it finds in its modules: what Numba compiles, on this version of Python."""
+    seen, codes = hashlib.sha256(), [(function.__code__, function.__globals__) for function in functions]
+    for code, names in codes:
+        codes.extend((each, names) for each in code.co_consts if isinstance(each, CodeType))
+        constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
+        constants += [(name, names[name]) for name in code.co_names if isinstance(names.get(name), int | float | tuple)]
+        seen.update(code.co_code + repr((code.co_names, code.co_varnames, constants)).encode())
+    return seen.hexdigest()[:16]
 
 
 def _bisect_left(entries: list[T], entry: T) -> int:

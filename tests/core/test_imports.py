@@ -174,3 +174,19 @@ def test_numba_that_is_broken_is_no_secret(tmp_path: Path) -> None:
         "None Numba is here but cannot be loaded, so loops are interpreted and slow: "
         "Numba needs NumPy 2.2 or less. Got NumPy 2.3."
     )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    ["STEP = 1\n\ndef more(n):\n    return n + STEP + 1\n", "STEP = 2\n\ndef more(n):\n    return n + STEP\n"],
+)
+def test_a_loop_is_compiled_again_when_what_it_calls_has_changed(changed: str, tmp_path: Path) -> None:
+    """A function in another file, or a constant there: Numba's cache knows the loop's file only."""
+    pytest.importorskip("numba")
+    (tmp_path / "loop.py").write_text("from part import more\n\ndef twice(n):\n    return more(more(n))\n")
+    code = "from loop import more, twice\nfrom dlsched.core.imports import compiled\nprint(compiled(twice, more)(0))"
+    found = []
+    for text in ("STEP = 1\n\ndef more(n):\n    return n + STEP\n", changed):
+        (tmp_path / "part.py").write_text(text)
+        found.append(program(code, tmp_path))
+    assert found == ["2", "4"]

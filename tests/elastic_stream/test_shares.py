@@ -180,7 +180,9 @@ def test_steps_near_the_last_gain_decide_as_all_do(make, asked, fast, monkeypatc
         for units, load in ((24, 1.5), (64, 0.9), (160, 3.0))
     ]
     expected = [periods_of(instance, asked()) for instance in streams]
-    for settled_from, span in ((1, 1), (4, 8)) if not fast else ((32, 16),):
+    # what Numba has compiled stays, so constants stay then
+    own = gain_loop._SETTLED_FROM, gain_loop._SPAN
+    for settled_from, span in (own,) if fast else ((1, 1), (4, 8)):
         monkeypatch.setattr(gain_loop, "_SETTLED_FROM", settled_from)
         monkeypatch.setattr(gain_loop, "_SPAN", span)
         assert [periods_of(instance, make()) for instance in streams] == expected
@@ -220,10 +222,11 @@ def test_jobs_near_the_last_gain_decide_as_all_do(fast, monkeypatch):
     ]
     streams = [instance for instance in streams if infeasible(instance) is None]
     expected = [periods_of(instance, AskedWeighted()) for instance in streams]
-    for near, events in ((1, 1), (2, 40)) if not fast else ((4, 16),):
+    own = weighing_loop._NEAR, weighing_loop._EVENTS, weighing_loop._PASS
+    for near, events, passing in (own,) if fast else ((1, 1, 3), (2, 40, 120)):
         monkeypatch.setattr(weighing_loop, "_NEAR", near)
         monkeypatch.setattr(weighing_loop, "_EVENTS", events)
-        monkeypatch.setattr(weighing_loop, "_PASS", 3 * events)
+        monkeypatch.setattr(weighing_loop, "_PASS", passing)
         assert [periods_of(instance, Weighted()) for instance in streams] == expected
 
 
