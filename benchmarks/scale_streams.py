@@ -16,7 +16,7 @@ from dlsched.elastic_stream.policies import ORDERS, Doubling, Exploratory, Myopi
 from dlsched.elastic_stream.simulation import queue_stream
 
 UNITS = 20_000
-LIMIT_S = 180.0
+LIMIT_S = 600.0
 PLAN_LIMIT_S = 900.0
 OTHERS = {"doubling": Doubling, "weighted": Weighted, "priced": Priced, "myopic": Myopic, "exploratory": Exploratory}
 

@@ -16,7 +16,7 @@ preset          what it is
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
 import numpy as np
@@ -37,8 +37,8 @@ from dlsched.core.elementary import below, drawing_below, exp, four_digits, log,
 from dlsched.core.part_columns import PartColumns
 
 Fields = dict[str, object]  # of a job, without its id
-Columns = dict[str, list[object]]
-"""Fields of the jobs, each as a list."""
+Columns = dict[str, Sequence[object] | FloatArray]
+"""Fields of the jobs, each as a list or an array."""
 
 PRESETS = LISTED.presets
 
@@ -140,13 +140,14 @@ def generate(
     total = NODES_A_JOB * jobs if nodes is None else nodes
     command = f"dlsched generate async_sgd --preset {preset} --jobs {jobs} --nodes {total} --seed {seed}"
     sources = [command if max_nodes is None else f"{command} --max-nodes {max_nodes}"]
+    blocks: Iterator[Columns]
     if preset == "published":
         used = [_choose(generator) for _ in range(jobs)]
         rows = [_published(generator, model, step) for model, step in used]
         blocks = iter([{name: [row[name] for row in rows] for name in rows[0]}])
         sources += _sources(used)
     elif preset == "equal":
-        blocks = iter([{name: column * jobs for name, column in _mixed(generator, 1).items()}])
+        blocks = iter([{name: [*column] * jobs for name, column in _mixed(generator, 1).items()}])
     else:
         blocks = (_DRAW[preset](generator, min(_BLOCK, jobs - start)) for start in range(0, jobs, _BLOCK))
     drawn = PartColumns.joined(_columns(block, first, max_nodes) for block, first in zip(blocks, count(0, _BLOCK)))
@@ -284,7 +285,7 @@ def _jobs(
         "compute_s": four_digits(compute_s),
         "update_s": four_digits(update_s),
     }
-    return {name: each.tolist() for name, each in columns.items()} | dict(of_servers or {})
+    return {**columns, **(of_servers or {})}
 
 
 def _servers(generator: "np.random.Generator") -> Fields:

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from operator import itemgetter, setitem
-from typing import Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel
 from pydantic_core import CoreConfig, CoreSchema, SchemaValidator
 
 from dlsched.core.part import Part, shared_names
+
+if TYPE_CHECKING:
+    from dlsched.core.arrays import FloatArray
 
 PartT = TypeVar("PartT", bound=Part)
 Values: TypeAlias = "list[object] | array[float]"
@@ -65,12 +68,15 @@ class PartColumns:
     given: list[Given]
 
     @classmethod
-    def of_valid(cls, kind: type[Part], values: Mapping[str, Sequence[object]], given: list[Given]) -> Self:
+    def of_valid(
+        cls, kind: type[Part], values: Mapping[str, "Sequence[object] | FloatArray"], given: list[Given]
+    ) -> Self:
         """Columns of values that are valid; of a field that is not there all parts have the default."""
         columns = dict[str, Values]()
         for name, (_, holder) in _fields(kind).items():
             each = values[name] if name in values else [kind.model_fields[name].default] * len(given)
-            columns[name] = array("d", cast(Sequence[float], each)) if holder is array else list(each)
+            floats = cast(Sequence[float], each.tobytes() if hasattr(each, "tobytes") else each)
+            columns[name] = array("d", floats) if holder is array else list(each)
         return cls(kind, columns, given)
 
     @classmethod
@@ -118,9 +124,9 @@ class PartColumns:
     def __getitem__(self, some: slice) -> Self:
         return type(self)(self.kind, {name: values[some] for name, values in self.values.items()}, self.given[some])
 
-    def lists(self) -> dict[str, list[object]]:
+    def lists(self) -> dict[str, list[object] | list[float]]:
         """The values of each field as a list."""
-        return {name: list(values) for name, values in self.values.items()}
+        return {name: values.tolist() if isinstance(values, array) else values for name, values in self.values.items()}
 
     def replaced(self, field: str, values: list[object]) -> Self:
         """These columns with other values of a field, not validated."""

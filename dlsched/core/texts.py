@@ -78,7 +78,9 @@ def _of_parts(parts: list[object], fields: Iterable[tuple[str, object]], canonic
     return _of_columns({name: list(map(itemgetter(name), rows)) for name, _ in fields}, fields, canonical)
 
 
-def _of_columns(values: Mapping[str, list[object]], fields: Iterable[tuple[str, object]], canonical: bool) -> list[str]:
+def _of_columns(
+    values: Mapping[str, list[object] | list[float]], fields: Iterable[tuple[str, object]], canonical: bool
+) -> list[str]:
     """JSON of parts with these values by field."""
     gap, comma = (":", ",") if canonical else (": ", ", ")
     columns = list[Iterable[str]]([repeat("", len(next(iter(values.values()))))])
