@@ -33,18 +33,33 @@ from dlsched.cluster.published import (
 )
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.arrays import FloatArray
-from dlsched.core.elementary import below, drawing_below, exp, four_digits, log, of_words, uniforms, whole
+from dlsched.core.elementary import (
+    below,
+    drawing_below,
+    exp,
+    four_digits,
+    log,
+    of_words,
+    surely_four_digits,
+    uniforms,
+    whole,
+)
 from dlsched.core.part_columns import PartColumns
 
 Fields = dict[str, object]  # of a job, without its id
 Columns = dict[str, Sequence[object] | FloatArray]
 """Fields of the jobs, each as a list or an array."""
 
+_Exp = Callable[[FloatArray], FloatArray]
+_Figures = tuple[FloatArray, FloatArray, FloatArray, FloatArray | float]
+"""Seconds to compute a mini-batch, to move the parameters, and of an update; bytes a second."""
+
 PRESETS = LISTED.presets
 
 NODES_A_JOB = 6
 
 _BLOCK = 4096  # jobs that are drawn at a time, so that their numbers stay in the cache
+_LINK = NETWORK_BYTES_PER_S[10]  # bytes a second, but in ``mixed``
 _UPDATED = 0.75  # of these jobs, whose updates take time
 
 # Assumptions, not measurements: a push is applied by reading parameters and gradient and writing the parameters, at
@@ -204,19 +219,17 @@ def _examples(batches: FloatArray) -> FloatArray:
 
 def _network(generator: "np.random.Generator", jobs: int) -> Columns:
     log_s, transfer, update, *work = _drawn(generator, jobs, _LOG_S, (0.125, 0.5), (0, 0.1))
-    transfer_s = exp(log_s) * transfer
-    return _jobs(exp(log_s), transfer_s, transfer_s * update, work)
+    return _jobs(lambda exp: (exp(log_s), exp(log_s) * transfer, exp(log_s) * transfer * update, _LINK), work)
 
 
 def _update(generator: "np.random.Generator", jobs: int) -> Columns:
     log_s, update, transfer, *work = _drawn(generator, jobs, _LOG_S, (0.125, 0.5), (0, 0.1))
-    update_s = exp(log_s) * update
-    return _jobs(exp(log_s), update_s * transfer, update_s, work)
+    return _jobs(lambda exp: (exp(log_s), exp(log_s) * update * transfer, exp(log_s) * update, _LINK), work)
 
 
 def _compute(generator: "np.random.Generator", jobs: int) -> Columns:
     log_s, transfer, update, *work = _drawn(generator, jobs, _LOG_S, (0, 0.001), (0, 0.001))
-    return _jobs(exp(log_s), exp(log_s) * transfer, exp(log_s) * update, work)
+    return _jobs(lambda exp: (exp(log_s), exp(log_s) * transfer, exp(log_s) * update, _LINK), work)
 
 
 def _mixed(generator: "np.random.Generator", jobs: int) -> Columns:
@@ -224,13 +237,17 @@ def _mixed(generator: "np.random.Generator", jobs: int) -> Columns:
     *numbers, batches, half, servers = _numbers(generator, jobs)
     spans = (_LOG_BANDWIDTH, _LOG_BYTES, _LOG_UPDATE_S, _LOG_S, _EPOCHS, _LOG_DATASET)
     log_bandwidth, log_bytes, log_update, log_s, *work = map(uniforms, numbers, spans)
-    bandwidth, update_s = exp(log_bandwidth), exp(np.where(np.isnan(log_update), -math.inf, log_update))
+    log_update = np.where(np.isnan(log_update), -math.inf, log_update)
     of_servers = {
         "shards": (servers.astype(np.int64) + int(_SHARDS[0])).tolist(),
         "duplex": ["half" if each else "full" for each in half.tolist()],
     }
-    work.append(_examples(batches))
-    return _jobs(exp(log_s), exp(log_bytes) / bandwidth, update_s, work, bandwidth, of_servers)
+
+    def figures(exp: _Exp) -> _Figures:
+        bandwidth = exp(log_bandwidth)
+        return exp(log_s), exp(log_bytes) / bandwidth, exp(log_update), bandwidth
+
+    return _jobs(figures, [*work, _examples(batches)]) | of_servers
 
 
 def _numbers(generator: "np.random.Generator", jobs: int) -> FloatArray:
@@ -266,26 +283,27 @@ def _numbers(generator: "np.random.Generator", jobs: int) -> FloatArray:
     return np.array(rows).T
 
 
-def _jobs(
-    compute_s: FloatArray,
-    transfer_s: FloatArray,
-    update_s: FloatArray,
-    work: Sequence[FloatArray],
-    bandwidth: FloatArray | float = NETWORK_BYTES_PER_S[10],
-    of_servers: Columns | None = None,
-) -> Columns:
+def _jobs(figures: Callable[[_Exp], _Figures], work: Sequence[FloatArray]) -> Columns:
     """Jobs with these seconds for a mini-batch and this work, each of shape (J,); with one full-duplex server by default."""
     epochs, log_examples, batches = work
-    columns = {
-        "epochs": four_digits(epochs),
-        "dataset_examples": four_digits(exp(log_examples)),
-        "batch_examples": batches,
-        "parameter_bytes": four_digits(transfer_s * bandwidth),
-        "bandwidth_bytes_per_s": four_digits(np.zeros(len(epochs)) + bandwidth),
-        "compute_s": four_digits(compute_s),
-        "update_s": four_digits(update_s),
-    }
-    return {**columns, **(of_servers or {})}
+
+    def columns(exp: _Exp) -> dict[str, FloatArray]:
+        compute_s, transfer_s, update_s, bandwidth = figures(exp)
+        return {
+            "epochs": epochs,
+            "dataset_examples": exp(log_examples),
+            "batch_examples": batches,
+            "parameter_bytes": transfer_s * bandwidth,
+            "bandwidth_bytes_per_s": np.zeros(len(epochs)) + bandwidth,
+            "compute_s": compute_s,
+            "update_s": update_s,
+        }
+
+    # NumPy's exp is off by a few units in the last place, which seldom matter for four digits.
+    near = {name: surely_four_digits(column) for name, column in columns(np.exp).items()}
+    if all(sure.all() for _, sure in near.values()):
+        return {name: column for name, (column, _) in near.items()}
+    return {name: four_digits(column) for name, column in columns(exp).items()}
 
 
 def _servers(generator: "np.random.Generator") -> Fields:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from dlsched.core.arrays import FloatArray, IntArray
+    from dlsched.core.arrays import BoolArray, FloatArray, IntArray
 
 FloatsT = TypeVar("FloatsT", float, "FloatArray")
 Floats: TypeAlias = Any
@@ -442,10 +442,21 @@ def four_digits(value: FloatsT) -> FloatsT:
         return float(f"{value:.4g}")
     import numpy as np
 
+    found, sure = surely_four_digits(value)
+    for place in zip(*np.nonzero(~sure), strict=True):
+        found[place] = float(f"{value[place]:.4g}")
+    return found
+
+
+def surely_four_digits(value: "FloatArray") -> "tuple[FloatArray, BoolArray]":
+    """Round to four significant digits, and say for which values these are the digits of all numbers within 1e-13 of them."""
+    import numpy as np
+
     if value.size > _BLOCK:
         flat = value.reshape(-1)
-        blocks = [four_digits(flat[start : start + _BLOCK]) for start in range(0, len(flat), _BLOCK)]
-        return np.concatenate(blocks).reshape(value.shape)
+        blocks = [surely_four_digits(flat[start : start + _BLOCK]) for start in range(0, len(flat), _BLOCK)]
+        found, sure = (np.concatenate(each).reshape(value.shape) for each in zip(*blocks, strict=True))
+        return found, sure
     # m 10^-k with m of four digits; powers of ten up to 10^22 are exact, so that one operation rounds correctly
     plain = np.where((value > 1e-15) & (value < 1e15), value, 1.0)
     k = 3 - np.floor(np.log10(plain)).astype(np.int64)
@@ -453,9 +464,6 @@ def four_digits(value: FloatsT) -> FloatsT:
     up, down = powers[np.maximum(k, 0)], powers[np.maximum(-k, 0)]
     scaled = plain * up / down
     m = np.rint(scaled)
-    found: FloatArray = m * down / up
     # too near to half, or k is off by one
-    unsure = (plain != value) | (np.abs(np.abs(scaled - m) - 0.5) < 1e-9) | (scaled < 1000) | (scaled >= 10000)
-    for place in zip(*np.nonzero(unsure), strict=True):
-        found[place] = float(f"{value[place]:.4g}")
-    return found
+    unsure = (plain != value) | (np.abs(np.abs(scaled - m) - 0.5) < 2e-9) | (scaled < 1000) | (scaled >= 10000)
+    return np.where(value == 0, value, m * down / up), ~unsure | (value == 0)

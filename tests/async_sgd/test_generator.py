@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from dlsched.async_sgd import generator
 from dlsched.async_sgd.checker import batches_per_s, check, infeasible, job_time_s, objective
 from dlsched.async_sgd.generator import PRESETS, _numbers, example, generate
 from dlsched.async_sgd.instance import Instance
@@ -165,6 +166,19 @@ def test_numbers_drawn_at_once_are_those_drawn_one_by_one(make, refused):
         np.testing.assert_array_equal(column, [*expected, numpys.integers(4)])
     assert ours.random() == numpys.random()
     assert ours.bit_generator.state["has_uint32"] == numpys.bit_generator.state["has_uint32"] == refused
+
+
+@pytest.mark.parametrize("preset", ["network", "update", "compute", "mixed"])
+def test_exponentials_of_any_machine_give_the_same_figures(preset, monkeypatch):
+    """NumPy's, some units in the last place off, and correctly rounded ones alone."""
+    expected = generate(preset=preset, jobs=400, seed=3)
+    off = np.exp
+    for exp in (lambda x: off(x) * (1 + 4 * 2.0**-52), lambda x: off(x) * (1 - 4 * 2.0**-52)):
+        with monkeypatch.context() as patch:
+            patch.setattr(generator.np, "exp", exp)
+            assert generate(preset=preset, jobs=400, seed=3) == expected
+    monkeypatch.setattr(generator, "surely_four_digits", lambda column: (column, np.zeros(len(column), dtype=bool)))
+    assert generate(preset=preset, jobs=400, seed=3) == expected
 
 
 def test_a_crafted_word_is_refused():

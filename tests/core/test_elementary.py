@@ -19,6 +19,7 @@ from dlsched.core.elementary import (
     geometric,
     log,
     log1p,
+    surely_four_digits,
     uniforms,
 )
 
@@ -129,6 +130,19 @@ def test_four_digits_of_arrays_are_those_of_text() -> None:
     expected = [float(f"{each:.4g}") for each in every.tolist()]
     assert four_digits(every).tolist() == expected
     assert four_digits(np.stack([every, every])).tolist() == [expected] * 2
+
+
+def test_digits_that_are_sure_are_those_of_all_numbers_near() -> None:
+    """Values at and about a half of the fourth digit, powers of ten, 0: where near numbers have other digits, none is sure."""
+    generator = np.random.default_rng(5)
+    halves = [(m + 0.5) * 10.0**k for m in (1000, 4321, 9998, 9999) for k in range(-8, 9)]
+    every = np.array([*halves, *(10.0**k for k in range(-14, 15)), *np.exp(generator.uniform(-30, 30, 500)), 0.0])
+    every = np.concatenate([every * (1 + share) for share in (-1e-9, -1e-12, -1e-14, 0.0, 1e-14, 1e-12, 1e-9)])
+    found, sure = surely_four_digits(every)
+    assert 0 < sure.mean() < 1
+    for share in (-1e-13, 0.0, 1e-13):
+        text = np.array([float(f"{value * (1 + share):.4g}") for value in every.tolist()])
+        np.testing.assert_array_equal(found[sure], text[sure])
 
 
 @pytest.mark.parametrize("number", [2, 4, 5, 1000, 3 * 2**30, 2**32 - 2])
