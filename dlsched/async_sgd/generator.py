@@ -39,6 +39,7 @@ from dlsched.core.elementary import (
     exp,
     four_digits,
     log,
+    near_exp,
     of_words,
     surely_four_digits,
     uniforms,
@@ -299,8 +300,8 @@ def _jobs(figures: Callable[[_Exp], _Figures], work: Sequence[FloatArray]) -> Co
             "update_s": update_s,
         }
 
-    # NumPy's exp is off by a few units in the last place, which seldom matter for four digits.
-    near = {name: surely_four_digits(column) for name, column in columns(np.exp).items()}
+    # The last bits of exponentials seldom matter for four digits.
+    near = {name: surely_four_digits(column) for name, column in columns(near_exp).items()}
     if all(sure.all() for _, sure in near.values()):
         return {name: column for name, (column, _) in near.items()}
     return {name: four_digits(column) for name, column in columns(exp).items()}
