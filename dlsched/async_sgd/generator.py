@@ -60,7 +60,7 @@ PRESETS = LISTED.presets
 NODES_A_JOB = 6
 
 _BLOCK = 4096  # jobs that are drawn at a time, so that their numbers stay in the cache
-_LINK = NETWORK_BYTES_PER_S[10]  # bytes a second, but in ``mixed``
+_LINK = NETWORK_BYTES_PER_S[10]  # bytes a second, in all presets but ``mixed`` and ``published``
 _UPDATED = 0.75  # of these jobs, whose updates take time
 
 # Assumptions, not measurements: a push is applied by reading parameters and gradient and writing the parameters, at
@@ -172,7 +172,7 @@ def generate(
 
 
 def _columns(block: Columns, first: int, max_nodes: int | None) -> PartColumns:
-    """The jobs of a block, of which the first one has that number."""
+    """The jobs of a block; ``first`` is the number in the id of its first job."""
     size = len(block["epochs"])
     columns: Columns = {"id": [f"j{index}" for index in range(first, first + size)], **block}
     if max_nodes is not None:

@@ -179,7 +179,7 @@ class Instance(InstanceFile):
                 raise Refused("speeds that overflow", allowed, "jobs", index)
 
     def job(self, index: int) -> Job:
-        """The job at that position; of jobs in columns no other is made."""
+        """The job at that position. If the jobs are in columns, it alone is made."""
         columns = self.job_columns
         return self.jobs[index] if columns is None else cast(Job, columns[index : index + 1].parts()[0])
 

@@ -323,7 +323,7 @@ def _least_rooms(graph: _Graph, share: float, inside: float, allowed_s: float) -
             stage += 1
         if stage == len(counts):
             good.append(index)
-    # by what is still unplaced: the least largest room of the servers on which the rest is, in good rows
+    # largest[i]: with rows[i] still unplaced and all else in good rows, the size of the largest of these, at its smallest
     largest = [gpus + 1 for _ in rows]
     largest[-1] = 0
     for left in range(len(rows) - 1, 0, -1):

@@ -250,15 +250,15 @@ class InstanceFile(Summarised, Part):
             return super(InstanceFile, self._with_jobs()).__iter__()
 
         def model_dump(self, **options: object) -> dict[str, object]:
-            """As Pydantic's, which looks only at what is there already."""
+            """Return the fields as plain data; the jobs are made first, as Pydantic would leave them out."""
             return super(InstanceFile, self._with_jobs()).model_dump(**options)
 
         def model_dump_json(self, **options: object) -> str:
-            """As Pydantic's."""
+            """Return the fields as JSON; the jobs are made first."""
             return super(InstanceFile, self._with_jobs()).model_dump_json(**options)
 
     def _with_jobs(self) -> Self:
-        """The same instance, its jobs made."""
+        """Make the jobs if they are in columns; return the instance."""
         getattr(self, "jobs", None)
         return self
 
@@ -272,7 +272,7 @@ class InstanceFile(Summarised, Part):
         return self.__dict__.get("_columns_of_jobs")
 
     def job_values(self, field: str) -> Sequence[Any]:
-        """A field's value of every job; none that is in columns is made."""
+        """A field's value of every job, in their order; makes no job."""
         columns = self.job_columns
         return list(map(itemgetter(field), map(vars, vars(self)["jobs"]))) if columns is None else columns.values[field]
 

@@ -97,7 +97,7 @@ _GIVEN: dict[tuple[str, ...], set[str]] = {}
 
 
 def shared_names(given: tuple[str, ...], names: set[str] | None = None) -> set[str]:
-    """One set for all parts that were made from these fields: each own takes up to 700 bytes."""
+    """The one set of these names, for all parts that were given these fields: a set of its own takes up to 700 bytes a part."""
     return _GIVEN.setdefault(given, {*given} if names is None else names)
 
 
@@ -124,7 +124,7 @@ class Part(Brief, BaseModel):
             self._validate_plain(data, error)
 
     def model_post_init(self, context: object, /) -> None:
-        """Share what all parts have that were made from the same fields."""
+        """Let all parts that were given the same fields share the set of their names, and large ones a table of attributes."""
         given, fields = self.__pydantic_fields_set__, self.__dict__
         object.__setattr__(self, "__pydantic_fields_set__", shared_names(tuple(given), given))
         if len(fields) > _MANY:

@@ -1,4 +1,4 @@
-"""Many parts as the values of each field, from which the parts are made when they are asked for.
+"""Columns: the values of each field of many parts. The parts themselves are made when somebody asks for them.
 
 For classes with ``agree``. Columns take a third of the memory of their parts, and a fraction of the time to make.
 """
@@ -25,7 +25,7 @@ PartT = TypeVar("PartT", bound=Part)
 Values: TypeAlias = "list[object] | array[float]"
 """Values of a field: those of a field of floats in an array."""
 Given: TypeAlias = "tuple[str, ...]"
-"""Names of the fields that a part was made from."""
+"""Names of the fields that a part was given; others have their defaults."""
 
 _CHUNK = 100  # parts that are made at a time, so that they stay in the cache
 _AROUND_FLOATS = ("function-after", "default")  # kinds of schemas that may surround that of floats
@@ -58,7 +58,7 @@ def validated(kind: type[PartT], rows: Sequence[object]) -> list[PartT]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartColumns:
-    """Valid values of all fields of ``kind``, by field, and the fields that each part was made from.
+    """Valid values of all fields of ``kind``, by field, and the fields that each part was given.
 
     ``columns[1:3]`` are those of some parts.
     """

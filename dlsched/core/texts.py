@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 _FEW = 1024  # keys of an object whose template is remembered
-_FEW_VALUES = 64  # of a field in many parts, of which each is written once
+_FEW_VALUES = 64  # different values of a field, up to which each is turned into text once and looked up
 _HASHED = {str, int, type(None)}  # types of values that are written equally if they are equal
 _OF_FLOATS = b"0123456789.,-[]"
 _REQUIRED = object()
