@@ -12,7 +12,7 @@ import numpy as np
 from dlsched.allocation.cost_table import CostTable, hull
 from dlsched.allocation.counts import Counted
 from dlsched.allocation.relevant_pairs import blocks
-from dlsched.core.arrays import FloatArray, IntArray, distinct
+from dlsched.core.arrays import IntArray, distinct
 from dlsched.core.errors import UsageError
 from dlsched.core.limits import Tick, no_tick
 
@@ -96,25 +96,24 @@ def _take_units(table: CostTable, free: int) -> IntArray:
 
     A step that gains more than one before it follows that at once, so it counts as gaining as little.
     """
-    parts = list[tuple[FloatArray, IntArray]]()
+    all_gains = np.empty_like(table.costs)
     for first, last, begin, end in blocks(table.starts):  # which stay in the cache
-        costs, starts = table.costs[begin:end], table.starts[first : last + 1] - begin
+        costs, gains, starts = table.costs[begin:end], all_gains[begin:end], table.starts[first : last + 1] - begin
         lengths = np.diff(starts)
-        gains, owner = np.append(costs[:-1] - costs[1:], 0.0), np.repeat(np.arange(first, last), lengths)
+        owner = np.repeat(np.arange(first, last), lengths)
+        gains[:-1] = costs[:-1] - costs[1:]
         gains[starts[1:] - 1] = 0.0
         reach, longest = 1, int(lengths.max())
         while reach < longest:
             gains[reach:] = np.minimum(gains[reach:], np.where(owner[reach:] == owner[:-reach], gains[:-reach], np.inf))
             reach *= 2
-        steps = gains > 0
-        parts.append((gains[steps], owner[steps]))
-    gains, owner = map(np.concatenate, zip(*parts, strict=True))
-    # of equal gains the first in the table
-    if len(gains) > free:
-        price = np.partition(gains, len(gains) - free)[len(gains) - free] if free else np.inf
-        above, tied = np.flatnonzero(gains > price), np.flatnonzero(gains == price)
-        owner = owner[np.concatenate((above, tied[: free - len(above)]))]
-    return table.first + np.bincount(owner, minlength=table.jobs)
+    taken = all_gains > 0
+    if np.count_nonzero(taken) > free:
+        price = np.partition(all_gains, -free)[-free] if free else np.inf
+        taken = all_gains > price
+        tied = np.flatnonzero(all_gains == price)  # of equal gains the first in the table
+        taken[tied[: free - np.count_nonzero(taken)]] = True
+    return table.first + np.add.reduceat(taken, table.first, dtype=np.int64)
 
 
 def climb(table: CostTable, capacity: int, following: IntArray, tick: Tick = no_tick) -> IntArray | None:
