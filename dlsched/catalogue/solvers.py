@@ -32,13 +32,23 @@ MODELLERS = {"milp": "pulp", "minlp": "pyomo"}
 class Solver:
     """One code base that proves optima.
 
-    ``name``, ``full_name``: as on the command line, and as people write it; versions in results begin with the latter.
-    ``package``, ``extra``: the Python package that carries it, as imported and as pip has it; the extra of dlsched that installs
-    it, if any. ``models``: the kinds of models it takes; see the module. ``program``: ``module:function`` with the path of a
-    program that it runs, or None where the package has none; and what pip is to install then. ``takes_start``,
-    ``takes_threads``, ``takes_seed``: whether it uses them; of a solver that takes no seed the same call gives the same answer.
-    ``tells_incumbents``, ``tells_bounds``: whether it tells of better solutions, and of better bounds, while it runs. ``node``:
-    what a node limit counts, and what it reports.
+    Attributes
+    ----------
+    name, full_name
+        As on the command line, and as people write it; versions in results begin with the latter.
+    package, extra
+        The Python package that carries it, as imported and as pip has it; the extra of dlsched that installs it, if any.
+    models
+        The kinds of models it takes; see the module.
+    program
+        ``module:function`` with the path of a program that it runs, or None where the package has none; and what pip is to
+        install then.
+    takes_start, takes_threads, takes_seed
+        Whether it uses them; of a solver that takes no seed the same call gives the same answer.
+    tells_incumbents, tells_bounds
+        Whether it reports better solutions, and better bounds, while it runs.
+    node
+        What a node limit counts, and what it reports.
     """
 
     name: str

@@ -29,13 +29,20 @@ MAGNITUDES: Ends = (1e-12, 1e12)
 class Range:
     """Allowed and drawn values of one number of a family's instances; None or empty: nobody draws these.
 
-    ``allowed``: least and largest value that an instance accepts, where its type does not say it; its validation looks it up.
-    ``usual``, ``choices``: least and largest value that ``generator.py`` draws, in orders of magnitude, or the values that it
-    chooses from. ``searched``, ``of_presets``: least and largest value in ``worst/spaces``: round figures without a preset; with
-    one, all that the generator draws, and beyond. ``ties``, ``edges``, ``tested``: what the strategy in ``testing`` draws, small
-    enough for brute force: values that tie; the least and the largest, near ties, values far from all others; and least and
-    largest of any others. ``nasty``: values that break algorithms in floating point, for the campaigns of the tests; empty: any
-    of ``MAGNITUDES``.
+    Attributes
+    ----------
+    allowed
+        Least and largest value that an instance accepts, where its type does not say it; its validation looks it up.
+    usual, choices
+        Least and largest value that ``generator.py`` draws, in orders of magnitude, or the values that it chooses from.
+    searched, of_presets
+        Least and largest value in ``worst/spaces``: round figures without a preset; with one, all that the generator draws, and
+        beyond.
+    ties, edges, tested
+        What the strategy in ``testing`` draws, small enough for brute force: values that tie; the least and the largest, near
+        ties, values far from all others; least and largest of any others.
+    nasty
+        Values that break algorithms in floating point, for the campaigns of the tests; empty: any of ``MAGNITUDES``.
     """
 
     allowed: Ends = (0.0, math.inf)

@@ -20,9 +20,16 @@ CONTRADICTION = "contradiction"
 class Search(Generic[SolutionT]):
     """Holds the arguments of a run for the method, and takes the solutions and bounds that the method finds.
 
-    ``objective``, ``check``: the family's checker, bound to the instance; ``sense``, ``constant``: as ``Result`` has them;
-    ``limits``, ``seed``, ``solver``, ``start``, ``progress``: as ``solve`` was called; ``name``: what records of the log begin
-    with, instance and method.
+    Parameters
+    ----------
+    objective, check
+        The family's checker, bound to the instance.
+    sense, constant
+        As ``Result`` has them.
+    limits, seed, solver, start, progress
+        As ``solve`` was called.
+    name
+        What records of the log begin with: instance and method.
     """
 
     def __init__(
