@@ -48,29 +48,34 @@ def test_a_job_that_overruns_may_end_at_any_moment():
 
 
 def plain(jobs, total, reserving):
-    """Starts by a simulation second by second: free GPUs of every future second, the queue in order."""
+    """Starts by a simulation second by second: free GPUs of every half of a second to come, the queue in order.
+
+    A job that runs longer than predicted is expected to end right after now, which is before the next whole second. Jobs start
+    when others come or end.
+    """
     start = {}
     for now in range(200):
-        running = [(start[j], j) for j in start if start[j] + jobs[j][1] > now]
-        # a second at a time, by prediction: what runs holds its GPUs, at least in this second
-        free = [total] * 400
-        for began, j in running:
-            for second in range(max(now + 1, began + jobs[j][2])):
-                free[second] -= jobs[j][3]
+        if now not in {job[0] for job in jobs} | {began + jobs[j][1] for j, began in start.items()}:
+            continue
+        free = [total] * 800
+        for j, began in start.items():
+            if began + jobs[j][1] > now:
+                for half in range(max(2 * now + 1, 2 * (began + jobs[j][2]))):
+                    free[half] -= jobs[j][3]
         left = reserving
         for j in sorted(range(len(jobs)), key=lambda j: (jobs[j][0], j)):
             if j in start or jobs[j][0] > now:
                 continue
-            gpus, predicted = jobs[j][3], jobs[j][2]
-            fits = [s for s in range(now, 180) if min(free[s : s + predicted]) >= gpus]
-            if fits[0] != now and not left:
-                continue
-            if fits[0] == now:
+            gpus, halves = jobs[j][3], 2 * jobs[j][2]
+            first = next(half for half in range(2 * now, 700) if min(free[half : half + halves]) >= gpus)
+            if first == 2 * now:
                 start[j] = now
-            else:
+            elif left:
                 left -= 1
-            for second in range(fits[0], fits[0] + predicted):
-                free[second] -= gpus
+            else:
+                continue
+            for half in range(first, first + halves):
+                free[half] -= gpus
     return start
 
 
