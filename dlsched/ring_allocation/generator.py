@@ -14,7 +14,7 @@ preset          what it is
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,10 +24,14 @@ from dlsched.cluster.speeds import SpeedTable
 from dlsched.core.arguments import drawing, require_arguments
 from dlsched.core.arrays import FloatArray
 from dlsched.core.elementary import exp, float_power, four_digits, log, log_uniform, uniforms, whole
+from dlsched.core.part_columns import PartColumns
 from dlsched.ring_allocation.instance import RANGES, Instance, Job
 
 Drawn = tuple[str, dict[str, Any]]
 """Where a job's figures come from (empty: the command says it all), and its fields."""
+_Named = tuple[str, Job]
+_Draw = Callable[["np.random.Generator", list[str], int], Iterator[_Named]]
+"""From names of jobs and the largest count to where figures come from, and the jobs."""
 
 PRESETS = LISTED.presets
 
@@ -36,9 +40,9 @@ _COMPUTE_S, _SAMPLES, _MODEL_BYTES = (
     RANGES[f"jobs[].speed_law.{name}"].usual for name in ("theta[]", "samples", "model_bytes")
 )
 
-# 50 Gbit/s (6.25e9 B/s), 50 us a message, and a reduction at 25 GB/s: orders of magnitude, not a measurement
 _BLOCK = 1024  # jobs that are drawn at a time
 
+# 50 Gbit/s (6.25e9 B/s), 50 us a message, and a reduction at 25 GB/s: orders of magnitude, not a measurement
 _LINK = Link(latency_s=5e-5, transfer_s_per_byte=1.6e-10, reduction_s_per_byte=4e-11)
 
 
@@ -92,36 +96,46 @@ def generate(
     sources = [command if max_gpus == 64 else f"{command} --max-gpus {max_gpus}"]
     drawn: list[Job] = []
     for start in range(0, jobs, _BLOCK):
-        for words, job in _DRAW[preset](generator, min(_BLOCK, jobs - start), max_gpus):
-            drawn.append(Job(id=f"j{len(drawn)}", **job))
+        names = [f"j{index}" for index in range(start, min(start + _BLOCK, jobs))]
+        for words, job in _DRAW[preset](generator, names, max_gpus):
+            drawn.append(job)
             if words and words not in sources:
                 sources.append(words)
     return Instance(name=f"{preset}-{jobs}x{total}-seed{seed}", source="\n".join(sources), gpus=total, jobs=drawn)
 
 
-def _mixed(generator: "np.random.Generator", jobs: int, max_gpus: int) -> Iterator[Drawn]:
+def _mixed(generator: "np.random.Generator", names: list[str], max_gpus: int) -> Iterator[_Named]:
     """Steps per epoch x (compute / w + all-reduce of the gradients)."""
     least, most = map(log, _MODEL_BYTES)
     ends = ((least, most), (200.0, 5000.0), _EPOCHS)
     normal, random = generator.standard_normal, generator.random
-    logs, *drawn = np.array([(normal(), random(), random(), random()) for _ in range(jobs)]).T
+    logs, *drawn = np.array([(normal(), random(), random(), random()) for _ in names]).T
     of_bytes, steps, epochs = map(uniforms, drawn, ends)
     compute_s, gradient_bytes = exp(logs), exp(of_bytes)
     counts = range(1, max_gpus + 1)
     columns = [steps * (compute_s / w + halving_doubling(w, gradient_bytes, _LINK)) for w in counts]
-    return _of_rows(epochs, counts, columns)
+    return _of_rows(names, epochs, counts, columns)
 
 
-def _of_rows(epochs: FloatArray, counts: Sequence[int], columns: Sequence[FloatArray]) -> Iterator[Drawn]:
+def _of_rows(
+    names: list[str], epochs: FloatArray, counts: Sequence[int], columns: Sequence[FloatArray]
+) -> Iterator[_Named]:
     """Jobs from their epochs, shape (J,), and their times on each count."""
     tables = SpeedTable.of_rows(tuple(counts), four_digits(np.stack(columns, axis=1)))
-    for each, table in zip(four_digits(epochs).tolist(), tables, strict=True):
-        yield "", {"epochs": each, "epoch_time_s": table}
+    given, values = ("id", "epochs", "epoch_time_s"), (names, four_digits(epochs).tolist(), tables)
+    jobs = PartColumns.of_valid(Job, dict(zip(given, values, strict=True)), [given] * len(names)).parts()
+    return (("", job) for job in cast(list[Job], jobs))
 
 
-def _one_by_one(draw: Callable[["np.random.Generator", int], Drawn]) -> Callable[..., Iterator[Drawn]]:
+def _one_by_one(draw: Callable[["np.random.Generator", int], Drawn]) -> _Draw:
     """Draw jobs one after the other."""
-    return lambda generator, jobs, max_gpus: (draw(generator, max_gpus) for _ in range(jobs))
+
+    def jobs(generator: "np.random.Generator", names: list[str], max_gpus: int) -> Iterator[_Named]:
+        for name in names:
+            words, fields = draw(generator, max_gpus)
+            yield words, Job(id=name, **fields)
+
+    return jobs
 
 
 def _table(generator: "np.random.Generator", max_gpus: int) -> Drawn:
@@ -158,10 +172,10 @@ def _concave(generator: "np.random.Generator", max_gpus: int) -> Drawn:
     return "", {"epochs": four_digits(float(generator.uniform(*_EPOCHS))), "max_gpus": max_gpus, "speed_law": law}
 
 
-def _adversarial(generator: "np.random.Generator", jobs: int, max_gpus: int) -> Iterator[Drawn]:
+def _adversarial(generator: "np.random.Generator", names: list[str], max_gpus: int) -> Iterator[_Named]:
     """Times that halve from one power of two to the next, and are a little above the lower one in between."""
     ends = ((1.0, 3.0), (0.0, 0.05), (0.01, 0.2), _EPOCHS)
-    drawn = generator.random((jobs, len(ends))).T
+    drawn = generator.random((len(names), len(ends))).T
     exponents, serial, humps, epochs = map(uniforms, drawn, ends)
     base = np.array([float_power(10, each) for each in exponents.tolist()])
     # powers of two halve the parallel part; all counts in between are a hump above the lower power
@@ -169,10 +183,10 @@ def _adversarial(generator: "np.random.Generator", jobs: int, max_gpus: int) -> 
     for w in counts:
         power = 2 ** (w.bit_length() - 1)
         columns.append(base * (serial + (1 - serial) / power) * (1.0 if w == power else 1.0 + humps))
-    return _of_rows(epochs, counts, columns)
+    return _of_rows(names, epochs, counts, columns)
 
 
-_DRAW: dict[str, Callable[["np.random.Generator", int, int], Iterator[Drawn]]] = {
+_DRAW: dict[str, _Draw] = {
     "mixed": _mixed,
     "table": _one_by_one(_table),
     "concave": _one_by_one(_concave),
