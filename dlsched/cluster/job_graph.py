@@ -142,16 +142,15 @@ class JobGraph:
         after = [(stage + 1, self.output_bytes[stage])] if stage + 1 < len(self.replicas) else []
         return before + after
 
-    def partner_bytes(self, stage: int) -> float:
-        """2 sum_v O_sv / k_s: bytes that one replica exchanges with the neighbour stages."""
-        return 2 * sum(sent for _, sent in self.neighbours(stage)) / self.replicas[stage]
-
     def uniform_s(self, bandwidth: float) -> float:
         """Seconds of an iteration if all bytes went at one bandwidth: alpha^max at the lowest, alpha^low at the highest."""
-        return max(
-            compute_s + (self.partner_bytes(stage) + ring_bytes(self, stage)) / bandwidth
-            for stage, compute_s in enumerate(self.compute_s)
-        )
+        before = slowest_s = 0.0
+        outputs = (*self.output_bytes[:-1], 0.0)
+        stages = zip(self.replicas, self.compute_s, outputs, self.parameter_bytes, strict=True)
+        for count, compute_s, after, parameters in stages:
+            sent = 2 * (before + after) / count + 2 * (count - 1) / count * parameters
+            slowest_s, before = max(slowest_s, compute_s + sent / bandwidth), after
+        return slowest_s
 
     def iteration_s(self, counts: Sequence[Sequence[int]], shares: Sequence[float], inside: float) -> float:
         """alpha(x): seconds of a placement's iteration; ``counts`` and ``shares`` have one entry per server used."""

@@ -414,6 +414,9 @@ class Spreads:
         self, swapped: bool, graph: JobGraph, rooms: tuple[int, ...], shares: tuple[float, ...], inside: float
     ) -> tuple[Rows, float]:
         """As ``_spread``, from the cache if the rows are few."""
+        if len(graph.replicas) == 1 < len(rooms):
+            # a ring has one spread, and no neighbours
+            return tuple([(room,) for room in rooms]), graph.compute_s[0] + graph.ring_bytes(0) / min(shares)
         few = len(rooms) * len(graph.replicas) <= _REMEMBERED
         return (self._known if few else self._spread)(swapped, graph, rooms, shares, inside)
 

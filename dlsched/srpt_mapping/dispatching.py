@@ -52,6 +52,7 @@ PATIENT = Waiting(threshold=1.2, patience=10.0, quality=1.2)
 _Kind = tuple[JobGraph, str | None]  # a graph and a pool, which jobs of one placement share
 _Need = tuple[int, str | None, tuple[int, ...]]  # GPUs, pool, and ``Spreads.least_rooms`` of a good placement
 _Head = tuple[float, int]  # key and index of a job
+_Able = dict[tuple[int, int], defaultdict[tuple[int, str | None], list[_Head]]]
 _MOST_ABLE = 64  # pairs of largest rooms for which jobs are listed
 
 
@@ -72,7 +73,7 @@ class Aside:
     _ends: list[tuple[float, int]] = field(default_factory=list)
     _waited: set[int] = field(default_factory=set)
     # by the two largest rooms, then by GPUs and pool, the first jobs of all graphs whose need these meet, in order
-    _able: dict[tuple[int, int], defaultdict[tuple[int, str | None], list[_Head]]] = field(default_factory=dict)
+    _able: _Able = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self._until)
@@ -107,7 +108,7 @@ class Aside:
         need, waiting_jobs = self._order[kind]
         before = waiting_jobs[:1]
         insort(waiting_jobs, (self.keys[index], index))
-        self._change_head(need, before, waiting_jobs)
+        _enter(self._able, need, before, waiting_jobs[:1])
         return True
 
     def expired(self, now_s: float) -> list[int]:
@@ -136,7 +137,7 @@ class Aside:
                 self._able.clear()
             self._able[rooms] = defaultdict(list)
             for need, jobs in self._order.values():
-                self._enter(rooms, need, [], jobs)
+                _enter({rooms: self._able[rooms]}, need, [], jobs[:1])
         able = [heads for (gpus, pool), heads in self._able[rooms].items() if heads and servers.fits(gpus, pool)]
         for head in heapq.merge(*(islice(heads, bisect_right(heads, after), None) for heads in able)):
             tick()
@@ -158,24 +159,22 @@ class Aside:
         need, waiting_jobs = self._order[kind]
         before = waiting_jobs[:1]
         del waiting_jobs[bisect_left(waiting_jobs, (self.keys[index], index))]
-        self._change_head(need, before, waiting_jobs)
+        _enter(self._able, need, before, waiting_jobs[:1])
         if not waiting_jobs:
             del self._order[kind]
 
-    def _change_head(self, need: _Need, before: list[_Head], jobs: list[_Head]) -> None:
-        """Note the first of the jobs of a graph that wait, in place of the one before."""
-        if before != jobs[:1]:
-            for rooms in self._able:
-                self._enter(rooms, need, before, jobs)
 
-    def _enter(self, rooms: tuple[int, int], need: _Need, before: list[_Head], jobs: list[_Head]) -> None:
-        """The same, where the two largest rooms are so large, if they meet the need."""
-        (most, second), (gpus, pool, least) = rooms, need
+def _enter(lists: _Able, need: _Need, before: list[_Head], first: list[_Head]) -> None:
+    """List the first of the jobs of a graph that wait, in place of the one before, where the two largest rooms meet the need."""
+    if before == first:
+        return
+    gpus, pool, least = need
+    for (most, second), able in lists.items():
         if least[min(second, gpus)] <= most:
-            heads = self._able[rooms][gpus, pool]
+            heads = able[gpus, pool]
             for head in before:
                 del heads[bisect_left(heads, head)]
-            for head in jobs[:1]:
+            for head in first:
                 insort(heads, head)
 
 
@@ -301,7 +300,8 @@ def run_queue(
     # events in order of time: ends and arrivals, then waits that are over, then starts
     while arriving or running or aside:
         joins, ends = joins_s[arriving[-1]] if arriving else math.inf, running[0][0] if running else math.inf
-        now_s = min(joins, ends, aside.next_s)
+        waited = aside.next_s
+        now_s = min(joins, ends, waited)
         freed = False
         while running and running[0][0] <= now_s:
             _, ended, taken = heapq.heappop(running)
@@ -310,10 +310,10 @@ def run_queue(
             freed = True
         while arriving and joins_s[arriving[-1]] <= now_s:
             queue.add(arriving.pop())
-        for job in aside.expired(now_s):
+        for job in aside.expired(now_s) if waited <= now_s else ():
             queue.leave(job)
             queue.add(job)
-        if freed:
+        if freed and aside:
             for job, placed in aside.ready(tick):
                 start(job, placed, now_s)
         while (first := queue.first(servers)) is not None:
@@ -351,6 +351,7 @@ class _Queue:
 
     def __init__(self, keys: Sequence[float], instance: Instance, *, backfill: bool) -> None:
         self._keys, self._jobs = keys, instance.jobs
+        self._gpus, self._groups = [job.gpus for job in instance.jobs], [job.group for job in instance.jobs]
         self._sliced = instance.sliced
         self._kinds = [
             (job.pool, job.gpus if backfill else 0, job.slice if backfill else None) for job in instance.jobs
@@ -366,27 +367,24 @@ class _Queue:
 
     def first(self, servers: Servers) -> int | None:
         """The job that may start next on what is free; with a strict order none may pass the head of its pool."""
+        sizes = self._gpus
         while servers.total or self._sliced:
             heads = [
-                heap[0][:2]
+                heap[0]
                 for (pool, gpus, _), heap in self._heaps.items()
                 if heap
-                and (self._fits(heap[0][1], servers) if self._sliced else servers.fits(gpus or self._gpus(heap), pool))
+                and (self._fits(heap[0][1], servers) if self._sliced else servers.fits(gpus or sizes[heap[0][1]], pool))
             ]
             if not heads:
                 return None
             best = min(heads)
-            group = self._jobs[best[1]].group
+            group = self._groups[best[1]]
             if group not in self._left or self._left[group]:
                 return best[1]
             # its group is at its limit: it does not keep others from starting
             heapq.heappop(self._heaps[self._kinds[best[1]]])
             heapq.heappush(self._full[group], best)
         return None
-
-    def _gpus(self, heap: list[tuple[float, int]]) -> int:
-        """GPUs of the head of a heap."""
-        return self._jobs[heap[0][1]].gpus
 
     def _fits(self, index: int, servers: Servers) -> bool:
         """Whether a job fits, where some take slices."""
@@ -400,13 +398,13 @@ class _Queue:
 
     def count(self, job: int) -> None:
         """Count a job that runs."""
-        group = self._jobs[job].group
+        group = self._groups[job]
         if group in self._left:
             self._left[group] -= 1
 
     def leave(self, job: int) -> None:
         """Let a job leave its group: it has ended, or joins again; the first that waits for that joins the queue."""
-        group = self._jobs[job].group
+        group = self._groups[job]
         if group in self._left:
             self._left[group] += 1
             if self._full[group]:

@@ -66,7 +66,7 @@ def _rooms(free: Sequence[int]) -> Rooms:
 
 def _first(bits: int) -> int:
     """The lowest bit of an integer > 0."""
-    return (bits & -bits).bit_length() - 1
+    return (bits ^ (bits - 1)).bit_length() - 1
 
 
 def _positions(bits: int) -> Iterator[int]:
@@ -229,24 +229,29 @@ class Servers:
 
     def take_room(self, taken: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Take GPUs, by the index of the server; return what to give back."""
-        self.give([(index, -count) for index, count in taken])
+        self._change(taken, -1)
         return list(taken)
 
     def give(self, taken: list[tuple[int, int]]) -> None:
         """Give GPUs back."""
+        self._change(taken, 1)
+
+    def _change(self, taken: Sequence[tuple[int, int]], sign: int) -> None:
+        """Give back (1) or take (-1)."""
         free, rooms = self.free, self.rooms
         for index, count in taken:
-            bit, before = 1 << index, free[index]
-            free[index] = after = before + count
+            bit, more, before = 1 << index, sign * count, free[index]
+            free[index] = after = before + more
             if before > 0:
-                rooms[before] ^= bit
-                if not rooms[before]:
+                if others := rooms[before] ^ bit:
+                    rooms[before] = others
+                else:
                     del rooms[before]
             if after > 0:
                 rooms[after] = rooms.get(after, 0) | bit
-            self.total += count
+            self.total += more
             for pool in self._pools[index]:
-                self._free_of[pool] += count
+                self._free_of[pool] += more
 
 
 Rule = Callable[[JobGraph, Servers], Placed]
@@ -364,15 +369,18 @@ def _tightest(gpus: int, rooms: Rooms) -> list[tuple[int, int]]:
 
 def _for_stages(graph: JobGraph, rooms: Rooms) -> list[tuple[int, int]]:
     """Free GPUs and servers, ascending, without servers that ``best_fit`` would not choose among equal ones."""
-    # S blocks go on the first of equal servers each; a stage for which no server is left that holds it fills the last ones
-    stages = len(graph.replicas)
-    choices: list[tuple[int, int]] = []
-    for room in sorted(rooms):
-        bits, last = rooms[room], max(1, graph.gpus // room)
-        few = bits.bit_count() <= stages + last
+    # S blocks go on the first of equal servers each; a stage for which no server is left that holds it fills the last ones,
+    # once those with more room, ``larger`` of them with so much ``above`` it, have no more than these
+    stages, larger, above, before = len(graph.replicas), 0, 0, 0
+    choices: list[list[tuple[int, int]]] = []
+    for room in sorted(rooms, reverse=True):
+        bits, count, above = rooms[room], rooms[room].bit_count(), above + larger * (before - room)
+        last = max(1, (graph.gpus - above) // room)
+        few = count <= stages + last
         servers = list(islice(_positions(bits), None if few else stages))
         for _ in range(0 if few else last):
             servers.append(bits.bit_length() - 1)
             bits ^= 1 << servers[-1]
-        choices += [(room, server) for server in sorted(servers)]
-    return choices
+        choices.append([(room, server) for server in sorted(servers)])
+        larger, before = larger + count, room
+    return [choice for each in reversed(choices) for choice in each]

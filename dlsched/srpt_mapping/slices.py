@@ -184,12 +184,8 @@ class SlicedServers(Servers):
                 raise UsageError(where="begun", found=found, allowed=f"{share.replicas}")
         return taken
 
-    def give(self, taken: list[tuple[int, int]]) -> None:
-        """Give GPUs and slices back."""
-        self._change(taken, 1)
-
     def _change(self, taken: Sequence[tuple[int, int]], sign: int) -> None:
-        """Give back (1) or take (-1); a GPU counts as free while none has a slice of it."""
+        """Give GPUs and slices back (1) or take them (-1); a GPU counts as free while none has a slice of it."""
         for code, amount in taken:
             place, server = divmod(code, len(self.servers))
             for choices in self._choices.values():
@@ -201,7 +197,7 @@ class SlicedServers(Servers):
                 row[place - 1] -= sign * amount
                 idle = (not row[place - 1]) - (not before)
             if idle:
-                super().give([(server, idle)])
+                super()._change([(server, idle)], 1)
 
 
 def first_fit(servers: SlicedServers, spot: Spot) -> Said:
