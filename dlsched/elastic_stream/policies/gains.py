@@ -63,10 +63,11 @@ class _Resizing:
 
     @property
     def rule(self) -> Rule | None:
-        """What ``gain_loop`` needs to serve without asking; None with other classes."""
-        if type(self) not in (Doubling, Marginal):
+        """What ``gain_loop`` or ``knapsack_loop`` needs to serve; None with other classes."""
+        if type(self) not in (Doubling, Marginal, Myopic):
             return None
-        return Rule(key_kind(self._order), _smallest, self._order, self._counts, isinstance(self, Doubling))
+        rule = Rule(key_kind(self._order), _smallest, self._order, self._counts, isinstance(self, Doubling))
+        return rule._replace(exactly=least_total) if isinstance(self, Myopic) else rule
 
     def decide(self, view: View) -> dict[int, int]:
         """Allocate all units anew."""
@@ -149,10 +150,15 @@ class Myopic(_Resizing):
         return super().decide(view)
 
     def _exactly(self, table: CostTable, units: int) -> IntArray | None:
-        if table.costs.dtype == object:
-            return least_of_all(table, units)
-        choice = solve_knapsack(table, units, step=self._tick)
-        return None if choice is None else choice.pairs
+        return least_total(table, units, self._tick)
+
+
+def least_total(table: CostTable, units: int, tick: Tick) -> IntArray | None:
+    """The pair of every job for the least total cost; None if even the smallest counts exceed the units."""
+    if table.costs.dtype == object:
+        return least_of_all(table, units)
+    choice = solve_knapsack(table, units, step=tick)
+    return None if choice is None else choice.pairs
 
 
 def least_of_all(table: CostTable, units: int) -> IntArray | None:

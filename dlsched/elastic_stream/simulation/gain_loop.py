@@ -40,7 +40,7 @@ Pairs = tuple[Sequence[int], Sequence[float], Sequence[int], Sequence[float]]
 Measuring = tuple[float, int, int]  # arrival, or end of measuring; position of the job; pair
 
 
-def _pause(run: Queued, now: float) -> float:
+def pause_of(run: Queued, now: float) -> float:
     """Seconds that are left of the pause of a job that keeps its units."""
     return max(0.0, run.pause - (now - run.since)) if run.units else 0.0
 
@@ -58,7 +58,7 @@ def _key(run: Queued, order: int, pairs: Pairs, now: float) -> float:
     """Key of a job in the order of admission, at its smallest count."""
     if order != FALLING_APART:
         return job_key(run, order, now, False)
-    pause = _pause(run, now) if run.units == run.size else run.restart if run.started else 0.0
+    pause = pause_of(run, now) if run.units == run.size else run.restart if run.started else 0.0
     return (pause + (left_of(run, now) + run.hidden) * pairs[1][run.kind]) / run.weight
 
 
@@ -75,7 +75,7 @@ def _climb(
     # Above the band all steps are taken; the first step of each job that lies in it is a candidate.
     for job in some:
         run = jobs[job]
-        left, pause, at = left_of(run, now) + run.hidden, _pause(run, now), run.kind
+        left, pause, at = left_of(run, now) + run.hidden, pause_of(run, now), run.kind
         free -= run.size
         while following[at] >= 0:
             to = following[at]
@@ -106,7 +106,7 @@ def _climb(
         run.runs = to
         gain = 0.0
         if following[to] >= 0:
-            gain = _gain(run, pairs, to, following[to], left_of(run, now) + run.hidden, _pause(run, now))
+            gain = _gain(run, pairs, to, following[to], left_of(run, now) + run.hidden, pause_of(run, now))
         if gain > 0 and gain >= low:
             heapreplace(steps, (-gain, key, job))
         else:
@@ -122,8 +122,8 @@ def _look_ahead(run: Queued, pairs: Pairs, now: float, until: float) -> tuple[fl
     if counts[run.runs] != run.units:
         return -math.inf, -math.inf
     # Pauses pass first, then work is done: between now and then a gain is largest and least at one of three moments.
-    left, pause = left_of(run, now) + run.hidden, _pause(run, now)
-    later, shorter = left_of(run, until) + run.hidden, _pause(run, until)
+    left, pause = left_of(run, now) + run.hidden, pause_of(run, now)
+    later, shorter = left_of(run, until) + run.hidden, pause_of(run, until)
     at, to = run.kind, following[run.kind]
     while to >= 0:
         slack = _SLACK * run.weight * (left * (times_s[at] + times_s[to]) + 2 * (pause + run.restart))
@@ -137,7 +137,7 @@ def _look_ahead(run: Queued, pairs: Pairs, now: float, until: float) -> tuple[fl
     return taken, -math.inf
 
 
-def _admitted(jobs: Sequence[Queued], pairs: Pairs, here: list[int], order: int, units: int, now: float) -> list[int]:
+def admitted(jobs: Sequence[Queued], pairs: Pairs, here: list[int], order: int, units: int, now: float) -> list[int]:
     """The jobs whose smallest counts fit together, in order; one that does not fit is skipped."""
     entries = [(_key(jobs[job], order, pairs, now), job) for job in here]
     entries.sort()
@@ -302,7 +302,7 @@ def divide(
         some = here
         if not fits:
             free = units - state[_MEASURING]
-            some = _admitted(jobs, pairs, here + asked, order, free, now)
+            some = admitted(jobs, pairs, here + asked, order, free, now)
             for job in some:
                 free -= jobs[job].size
         known = _measure(jobs, pairs, asking, measuring, state, free, now)
@@ -366,4 +366,4 @@ def divide(
     yield block(ended), now, came, present, state[PAUSED]
 
 
-PARTS = (*PERIODS, _pause, _gain, _key, _climb, _look_ahead, _admitted, resize, comes_on, _measure)
+PARTS = (*PERIODS, pause_of, _gain, _key, _climb, _look_ahead, admitted, resize, comes_on, _measure)

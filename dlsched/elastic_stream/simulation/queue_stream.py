@@ -10,12 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dlsched.allocation.cost_table import CostTable
 from dlsched.core.arrays import FloatArray, IntArray
 from dlsched.core.errors import PolicyError
 from dlsched.core.imports import compiled
 from dlsched.core.limits import Tick, no_tick
 from dlsched.elastic_stream.instance import Instance
-from dlsched.elastic_stream.simulation import gain_loop, turns_loop, weighing_loop
+from dlsched.elastic_stream.simulation import gain_loop, knapsack_loop, turns_loop, weighing_loop
 from dlsched.elastic_stream.simulation.present_jobs import (
     ATTAINED,
     BARREN,
@@ -65,7 +66,8 @@ _LONGEST = 4096  # useful counts of a law, of which each is a pair
 class Rule(NamedTuple):
     """How a policy serves: a kind of key, a job's size, its key if keys are static; if it resizes jobs, to which counts.
 
-    ``measure_s``: seconds for which a job holds a count, before it is resized, 0 for counts that are not measured.
+    ``measure_s``: seconds for which a job holds a count, before it is resized, 0 for counts that are not measured. ``exactly``:
+    the optimum of a cost table, for a policy that takes it where a loop cannot tell which is the one.
     """
 
     order: int
@@ -74,6 +76,7 @@ class Rule(NamedTuple):
     counts: Callable[[View, int], Sequence[int]] | None = None
     doubles: bool = False
     measure_s: Callable[[View, int, int], float] = lambda view, job, count: 0.0
+    exactly: Callable[[CostTable, int, Tick], IntArray | None] | None = None
 
     def serves(self, instance: Instance) -> bool:
         """Whether a loop serves the stream: not where policies refuse too many pairs of job and count."""
@@ -108,6 +111,8 @@ class QueueStream:
         parts: tuple[Callable[..., object], ...] = PARTS
         if order == FASTEST:
             plain, parts = weighing_loop.weigh, weighing_loop.PARTS
+        elif self._rule.exactly is not None:
+            plain, parts = knapsack_loop.optimise, knapsack_loop.PARTS
         elif self._rule.counts is not None:
             plain, parts = gain_loop.divide, gain_loop.PARTS
         elif order == ATTAINED:
@@ -122,6 +127,9 @@ class QueueStream:
         del columns, arriving, last
         for ended, now, self._came, self._present, barren in turns:
             self._passed_s = now - first_s
+            if barren == knapsack_loop.ASKING:
+                self._answer(*ended)
+                continue
             self._keep_many(*ended)
             if barren > BARREN:
                 raise restarts_for_ever(self._policy, now, barren)
@@ -129,6 +137,14 @@ class QueueStream:
                 tick()
                 step(self.progress())
         self.events = 2 * len(jobs)
+
+    def _answer(self, starts: IntArray, costs: FloatArray, _: FloatArray, counts: IntArray) -> None:
+        """Replace the first pair of every admitted job by the one that the policy chooses."""
+        self._tick()
+        assert self._rule.exactly is not None
+        chosen = self._rule.exactly(CostTable(starts.copy(), counts, costs), self._instance.units, self._tick)
+        assert chosen is not None
+        starts[:-1] = chosen
 
 
 def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int | gain_loop.Pairs]:
