@@ -366,4 +366,5 @@ def divide(
     yield block(ended), now, came, present, state[PAUSED]
 
 
-PARTS = (*PERIODS, pause_of, _gain, _key, _climb, _look_ahead, admitted, resize, comes_on, _measure)
+RESIZING = (*PERIODS, pause_of, _key, admitted, resize, comes_on)
+PARTS = (*RESIZING, _gain, _climb, _look_ahead, _measure)

@@ -26,9 +26,19 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from dlsched.core.gap import ROUNDING
-from dlsched.elastic_stream.simulation.gain_loop import FAR, PAUSED, STALE, Pairs, admitted, comes_on, pause_of, resize
+from dlsched.elastic_stream.simulation.gain_loop import (
+    FAR,
+    PAUSED,
+    RESIZING,
+    STALE,
+    Pairs,
+    admitted,
+    comes_on,
+    pause_of,
+    resize,
+)
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, Queued
-from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, block, job_key, left_of
+from dlsched.elastic_stream.simulation.queue_loop import Block, block, left_of
 
 _SETTLED_FROM, _SPAN = 32, 32  # jobs present from which some may be far; for each event until the next pass
 _WIDTH, _WIDER, _NARROWER = 0.006, 1.5, 0.95  # share of the price on either side of it; factors after periods too short, and not
@@ -361,18 +371,4 @@ def optimise(
     yield block(ended), now, came, present, state[PAUSED]
 
 
-PARTS = (
-    *PERIODS,
-    pause_of,
-    job_key,
-    admitted,
-    resize,
-    comes_on,
-    _table,
-    _response,
-    _priced,
-    _near_pairs,
-    _combine,
-    _choose,
-    _least_regret,
-)
+PARTS = (*RESIZING, _table, _response, _priced, _near_pairs, _combine, _choose, _least_regret)
