@@ -213,6 +213,7 @@ def _choose(
         return _DOUBTED
     if slack >= 0:
         if band[_LOW] > 0:
+            band[_EXCESS] = 0.0
             return _MISSED
         band[_PRICE] = band[_EXCESS] = 0.0
         for row in rows:
@@ -226,6 +227,7 @@ def _choose(
     for row in rows:
         slack -= counts[base[row]]
     if slack < 0:
+        band[_EXCESS] = 0.0
         return _MISSED
     price = max(_priced(table, room, base, exceeds), band[_LOW])
     slack, total = room, band[_FAR_COSTS]
@@ -326,7 +328,7 @@ def optimise(
         some, fits, decided = near, state[_LEAST] <= units, _MISSED
         if fits and now <= until:
             decided = _choose(jobs, pairs, near, units - state[FAR], band, now)
-            if decided == _MISSED:
+            if decided == _MISSED and band[_EXCESS] <= band[_WITHIN]:
                 width *= _WIDER
         close = decided == _DECIDED
         if not close:
