@@ -1,6 +1,7 @@
 """Policies whose events touch only what changes make the streams of a pass over all jobs at every event, bit for bit."""
 
 import importlib.util
+import itertools
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from dlsched.elastic_stream.policies import (
     EqualShare,
     Exploratory,
     Marginal,
+    Myopic,
     Weighted,
     gains,
     orders,
 )
-from dlsched.elastic_stream.simulation import gain_loop, queue_stream, simulator, weighing_loop
+from dlsched.elastic_stream.simulation import gain_loop, knapsack_loop, queue_stream, simulator, weighing_loop
 
 from .nasty import nasty
 from .streams import VAST, drawn, stream
@@ -230,6 +232,59 @@ def test_jobs_near_the_last_gain_decide_as_all_do(fast, monkeypatch):
         assert [periods_of(instance, Weighted()) for instance in streams] == expected
 
 
+class AskedMyopic(Myopic):
+    """The knapsack of all jobs, solved whenever the simulator asks."""
+
+
+@pytest.mark.parametrize("fast", [False, pytest.param(True, marks=pytest.mark.long)], ids=["interpreted", "compiled"])
+def test_jobs_near_the_price_have_the_optimum_of_all(fast, monkeypatch):
+    """Streams with pauses and without, weights, tables and laws, early ends and equal jobs; numbers of any magnitude."""
+    if fast and importlib.util.find_spec("numba") is None:
+        pytest.skip("Numba is not installed")
+    monkeypatch.setattr(queue_stream, "COMPILED_FROM", 1 if fast else 10**9)
+    assert Myopic().rule is not None and AskedMyopic().rule is None
+    streams = [drawn(seed, jobs=60) for seed in range(9)] + [laws(seed) for seed in range(3)]
+    streams += [nasty(np.random.default_rng(seed), False, 12, True) for seed in range(20)]
+    streams += [
+        generate(preset=each, jobs=120, gpus=units, seed=1, load=load, weights=weights)
+        for each, weights in (("poisson", None), ("search", "1,2"), ("resnet110", None))
+        for units, load in ((24, 1.5), (64, 0.9), (160, 3.0))
+    ]
+    streams = [instance for instance in streams if infeasible(instance) is None]
+    expected = [periods_of(instance, AskedMyopic()) for instance in streams]
+    names = "_SETTLED_FROM", "_SPAN", "_OPTIONS", "_SUMS"
+    own = tuple(getattr(knapsack_loop, name) for name in names)
+    # near jobs for a few events or many; all sums, or few before the policy is asked
+    for values in (own,) if fast else ((1, 1, 512, 2**17), (4, 8, 512, 2**17), (4, 8, 3, 24)):
+        for name, value in zip(names, values, strict=True):
+            monkeypatch.setattr(knapsack_loop, name, value)
+        assert [periods_of(instance, Myopic()) for instance in streams] == expected
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_of_options_are_those_of_all_choices(seed):
+    """The least excess of few jobs' options, by trying all choices, and whether another comes close to it."""
+    generator = np.random.default_rng(seed)
+    options = [
+        (row, 10 * row + number, int(shift), float(generator.integers(1, 9)) / 8)
+        for row in range(5)
+        for number, shift in enumerate(generator.choice([-3, -2, -1, 1, 2, 4], 2, replace=False))
+    ]
+    slack, price = int(generator.integers(0, 6)), 0.5
+    ways = itertools.product(*([None, *(option for option in options if option[0] == row)] for row in range(5)))
+    excesses = []
+    for way in ways:
+        taken = [option for option in way if option]
+        idle = slack - sum(shift for _, _, shift, _ in taken)
+        if idle >= 0:
+            excesses.append(sum(regret for _, _, _, regret in taken) + price * idle)
+    excesses.sort()
+    least, close, taken = knapsack_loop._combine(options, price, slack, excesses[0] + 0.01, 0.01)
+    assert least == excesses[0] and close == (excesses[1] - excesses[0] <= 0.01)
+    idle = slack - sum(options[index][2] for index in taken)
+    assert idle >= 0 and sum(options[index][3] for index in taken) + price * idle == least
+
+
 @pytest.mark.parametrize("make", [Doubling, Marginal])
 def test_arrays_decide_as_one_by_one(make, monkeypatch):
     """With ticks, where no loop serves."""
@@ -247,12 +302,13 @@ def test_arrays_decide_as_one_by_one(make, monkeypatch):
         (Marginal, AskedMarginal),
         (lambda: Exploratory((1, 2), 5.0), lambda: AskedExploratory((1, 2), 5.0)),
         (Weighted, AskedWeighted),
+        (Myopic, AskedMyopic),
     ],
-    ids=["marginal", "exploratory", "weighted"],
+    ids=["marginal", "exploratory", "weighted", "myopic"],
 )
 def test_restarts_for_ever_are_named_alike(make, asked, monkeypatch):
     """At the first period that ends in its pause, if no other job comes on, by the loop and by the simulator."""
-    for module in (queue_stream, gain_loop, weighing_loop, simulator):
+    for module in (queue_stream, gain_loop, weighing_loop, knapsack_loop, simulator):
         monkeypatch.setattr(module, "BARREN", 0)
     refused = 0
     for seed in range(40):

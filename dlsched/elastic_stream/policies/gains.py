@@ -137,7 +137,7 @@ class Myopic(_Resizing):
     """At every event: minimises the admitted jobs' total time left (ring_allocation's optimum).
 
     Exact for the moment, but blind to later ends and arrivals. Guarantee: none over time. Knows speeds and the nominal work. Cost
-    of an event: that of ``allocation.knapsack``.
+    of an event: that of ``allocation.knapsack``; ``knapsack_loop`` looks at few of the jobs present.
     """
 
     def __init__(self) -> None:

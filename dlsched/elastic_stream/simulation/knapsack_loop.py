@@ -21,7 +21,7 @@ pair that the job shall have, -1 for none, and ``changed`` says whether the job 
 
 import math
 from collections.abc import Iterator, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heappop
 
 import numpy as np
 
@@ -41,7 +41,11 @@ from dlsched.elastic_stream.simulation.present_jobs import BARREN, Queued
 from dlsched.elastic_stream.simulation.queue_loop import Block, block, left_of
 
 _SETTLED_FROM, _SPAN = 32, 32  # jobs present from which some may be far; for each event until the next pass
-_WIDTH, _WIDER, _NARROWER = 0.006, 1.5, 0.95  # share of the price on either side of it; factors after periods too short, and not
+_WIDTH, _WIDER, _NARROWER = (
+    0.006,
+    1.5,
+    0.95,
+)  # share of the price on either side of it; factors after periods too short, and not
 _REACH, _PART = 2.0, 0.01  # multiple of the largest recent excess, and at least this share of the price
 _RECENT = 0.99  # what is left of the largest excess at the next event
 _FIRST, _NEXT = 1.5, 4.0  # thresholds: multiple of the largest recent excess, and of the one before
@@ -134,7 +138,9 @@ def _near_pairs(table: Table, price: float, base: list[int], threshold: float) -
     return options
 
 
-def _combine(options: list[Option], price: float, slack: int, most: float, margin: float) -> tuple[float, bool, list[int]]:
+def _combine(
+    options: list[Option], price: float, slack: int, most: float, margin: float
+) -> tuple[float, bool, list[int]]:
     """Least excess of all choices among the options, at most ``most``; whether another comes close; the pairs taken.
 
     An infinite excess: there are too many sums.
@@ -196,9 +202,7 @@ def _combine(options: list[Option], price: float, slack: int, most: float, margi
     return best, tied, taken
 
 
-def _choose(
-    jobs: Sequence[Queued], pairs: Pairs, some: list[int], room: int, band: list[float], now: float
-) -> int:
+def _choose(jobs: Sequence[Queued], pairs: Pairs, some: list[int], room: int, band: list[float], now: float) -> int:
     """Choose the counts of some jobs; return whether they are decided, the band missed, or the optimum doubted."""
     table = _table(jobs, pairs, some, now)
     starts, counts, costs = table
@@ -270,7 +274,8 @@ def _least_regret(run: Queued, pairs: Pairs, band: list[float], now: float, unti
             longer, more = times_s[at] - run.time, counts[at] - run.units
             dearer = run.weight * ((left if longer < 0 else later) * longer + run.restart - pause)
             slack = _CLOSE * run.weight * (left * (times_s[at] + run.time) + run.restart + pause)
-            least = min(least, dearer - slack + more * band[_LOW if more > 0 else _HIGH] * (1 - _CLOSE if more > 0 else 1 + _CLOSE))
+            price = band[_LOW] * (1 - _CLOSE) if more > 0 else band[_HIGH] * (1 + _CLOSE)
+            least = min(least, dearer - slack + more * price)
         at = following[at]
     return least
 
@@ -280,8 +285,8 @@ def optimise(
 ) -> Iterator[tuple[Block, float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``; yields what ``queue_loop.serve`` does.
 
-    Where it asks, with ``ASKING`` in place of the number of periods, the block has first pairs of all admitted jobs and the number of
-    pairs, costs twice, and counts; first pairs are to be replaced by the chosen ones. ``here``, ``near`` and ``far`` may still
+    Where it asks, with ``ASKING`` in place of the number of periods, the block has the first pairs of all admitted jobs and the
+    number of pairs, costs twice, and counts; first pairs are to be replaced by the chosen ones. ``here`` and ``near`` may still
     hold jobs that are gone.
     """
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job)
@@ -360,7 +365,8 @@ def optimise(
                     near.append(job)
                 else:
                     state[FAR] += run.units
-                    band[_FAR_COSTS] += run.weight * ((left_of(run, now) + run.hidden) * run.time + run.pause) + band[_HIGH] * run.units
+                    cost = run.weight * ((left_of(run, now) + run.hidden) * run.time + run.pause)
+                    band[_FAR_COSTS] += cost + band[_HIGH] * run.units
         elif not close:
             for job in here:
                 jobs[job].changed = 1
