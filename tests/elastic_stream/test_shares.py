@@ -255,7 +255,7 @@ def test_jobs_near_the_price_have_the_optimum_of_all(fast, monkeypatch):
     names = "_SETTLED_FROM", "_SPAN", "_OPTIONS", "_SUMS"
     own = tuple(getattr(knapsack_loop, name) for name in names)
     # near jobs for a few events or many; all sums, or few before the policy is asked
-    for values in (own,) if fast else ((1, 1, 512, 2**17), (4, 8, 512, 2**17), (4, 8, 3, 24)):
+    for values in (own,) if fast else ((1, 1, 512, 2**20), (4, 8, 512, 2**20), (4, 8, 3, 24)):
         for name, value in zip(names, values, strict=True):
             monkeypatch.setattr(knapsack_loop, name, value)
         assert [periods_of(instance, Myopic()) for instance in streams] == expected

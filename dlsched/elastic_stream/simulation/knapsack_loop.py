@@ -48,10 +48,10 @@ _WIDTH, _WIDER, _NARROWER = (
 )  # share of the price on either side of it; factors after periods too short, and not
 _REACH, _PART = 2.0, 0.01  # multiple of the largest recent excess, and at least this share of the price
 _RECENT = 0.99  # what is left of the largest excess at the next event
-_FIRST, _NEXT = 1.5, 4.0  # thresholds: multiple of the largest recent excess, and of the one before
+_FIRST, _NEXT = 0.25, 4.0  # thresholds: multiple of the largest recent excess, and of the one before
 _CLOSE = 1e-12  # share of all costs by which totals differ by more than rounding
 _LARGEST = 1e300  # costs that are finite, and sums of them
-_OPTIONS, _SUMS = 512, 2**17  # the most that are combined
+_OPTIONS, _SUMS = 512, 2**20  # the most that are combined
 _LOW, _HIGH, _WITHIN, _FAR_COSTS, _PRICE, _EXCESS, _USUAL = range(7)  # in ``band``
 _MISSED, _DECIDED, _DOUBTED = range(3)
 ASKING = -1
