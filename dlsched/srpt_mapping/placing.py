@@ -66,7 +66,7 @@ def _rooms(free: Sequence[int]) -> Rooms:
 
 def _first(bits: int) -> int:
     """The lowest bit of an integer > 0."""
-    return (bits ^ (bits - 1)).bit_length() - 1
+    return (bits & -bits).bit_length() - 1
 
 
 def _positions(bits: int) -> Iterator[int]:
