@@ -127,6 +127,11 @@ def test_many_streams_with_ties_agree_with_brute_force(instance):
         searched(instance)
 
 
+def test_the_tree_proves_what_the_search_does():
+    """The search scales multipliers of one branch down for a state that the verifier drops; larger ones would prove less."""
+    searched(drawn(136, 3, 1))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(20))
 def test_small_streams_agree_with_brute_force(part):

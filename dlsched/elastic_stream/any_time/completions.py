@@ -195,10 +195,14 @@ class Program:
             self.of_column.append(key)
         return self.index[key]
 
-    def priced(self, multipliers: FloatArray, states: IntArray) -> tuple[float, FloatArray, list[IntArray]]:
-        """A lower bound from multipliers of the rows, reduced costs of states a second, and choices of their knapsacks by job."""
-        number, many = len(self.jobs), len(self.pairs)
-        work, pair, later = np.split(np.maximum(multipliers, 0.0), [number, number + many])
+    def priced(
+        self, multipliers: FloatArray, states: IntArray
+    ) -> tuple[float, FloatArray, FloatArray, list[IntArray]]:
+        """A lower bound from multipliers of the rows; these, scaled down until they prove it; of states reduced costs a second,
+        and choices of their knapsacks by job.
+        """
+        number, many, multipliers = len(self.jobs), len(self.pairs), np.maximum(multipliers, 0.0)
+        work, pair, later = np.split(multipliers, [number, number + many])
         beta, gamma = np.zeros((number, number)), np.zeros((self.windows, number))
         for (i, j), value in zip(self.pairs, pair.tolist(), strict=True):
             beta[i, j] = beta[j, i] = value
@@ -222,7 +226,7 @@ class Program:
         ]
         parts += [scale * value for value in (*work.tolist(), *pair.tolist())]
         bound = math.fsum(parts) - ROUNDING * math.fsum(map(abs, parts))
-        return bound, cost - gained, choices
+        return bound, scale * multipliers, cost - gained, choices
 
     def _knapsacks(self, worth: FloatArray) -> tuple[FloatArray, list[IntArray]]:
         """Largest worth of a configuration of every state, shape (S,), and by job the choice at every number of units."""
@@ -313,7 +317,7 @@ class _Search(Searching):
         while waiting:
             node = waiting.pop()
             if node.below is None or node.bound >= bound:
-                used = np.ldexp(np.maximum(node.multipliers, 0.0), self._unit) / program.instance.total_weight
+                used = np.ldexp(node.multipliers, self._unit) / program.instance.total_weight
                 yield {"multipliers": tuple(used.tolist())}
                 continue
             (kind, job, other), one, two = node.below
@@ -358,9 +362,9 @@ class _Search(Searching):
                 vertex=True,
                 isolated=False,
             )
-            value, reduced, choices = program.priced(-answer.upper, rows)
+            value, multipliers, reduced, choices = program.priced(-answer.upper, rows)
             if value > node.bound:
-                node.bound, node.multipliers = value, -answer.upper
+                node.bound, node.multipliers = value, multipliers
             if node.bound >= self._cutoff:
                 return node
             # Configurations whose reduced cost is below what their window brings enter, those that lack most first.
