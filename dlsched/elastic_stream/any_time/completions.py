@@ -195,11 +195,10 @@ class Program:
             self.of_column.append(key)
         return self.index[key]
 
-    def priced(
-        self, multipliers: FloatArray, states: IntArray
-    ) -> tuple[float, FloatArray, FloatArray, list[IntArray]]:
-        """A lower bound from multipliers of the rows; these, scaled down until they prove it; of states reduced costs a second,
-        and choices of their knapsacks by job.
+    def priced(self, multipliers: FloatArray, states: IntArray) -> tuple[float, FloatArray, FloatArray, list[IntArray]]:
+        """A lower bound from multipliers of the rows, and these as they prove it, scaled down where some state asks for it.
+
+        Then reduced costs of states a second, and choices of their knapsacks by job.
         """
         number, many, multipliers = len(self.jobs), len(self.pairs), np.maximum(multipliers, 0.0)
         work, pair, later = np.split(multipliers, [number, number + many])
