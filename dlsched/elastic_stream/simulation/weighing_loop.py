@@ -14,12 +14,13 @@ Where a change pauses, speed is a mean over a *span* of time, in which two event
 is nearly proportional to the span, and what a running job gives up does not depend on it. So ``low`` is a share of the span.
 
 Of the columns of ``Queued``, ``kind`` is the first point, ``key`` the speed on the fastest count, ``runs`` the point that the job
-shall have, -1 for none, and ``changed`` says whether the job is near (1), far (0) or gone (-1).
+shall have, -1 for none, and ``changed`` says whether the job is near (1), far (0) or gone (-1); ``place`` is the
+event since which it is far.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from heapq import heapify, heappop, heappush, heapreplace
+from heapq import heapify, heappop, heappush
 
 from dlsched.core.gap import ROUNDING
 from dlsched.elastic_stream.simulation.gain_loop import FAR, PAUSED, STALE, Pairs, comes_on, resize
@@ -30,8 +31,9 @@ LINE = 1 + 1e-12  # ratio of slopes up to which they are equal
 LEAST_LEFT = 1e-150  # epochs that a job is taken to have left at least
 RECENT = 0.1  # weight of the latest time between events in the running mean of these times
 _SLACK = 1e-11  # rounding of speeds, and more than slopes that are equal may differ
-_NEAR = 32  # jobs on each side of the last gain that are near after a pass over all jobs
-_EVENTS, _PASS = 64, 1024  # until the next choice of near jobs, and until the next pass
+_NEAR = 8  # jobs on each side of the last gain that become near at first when near jobs are chosen
+_EVENTS, _PASS = 16, 1024  # until the next choice of near jobs, and until the next pass
+_WIDER = 4  # times as many as that, where they do not decide
 _DRIFT = 2.5  # ratio by which the span may change until then
 _LOW, _HIGH, _TAKEN, _REFUSED = range(4)  # in ``band``
 _MOMENTS = 256  # between two yields
@@ -40,6 +42,8 @@ Points = tuple[Sequence[int], Sequence[float], Sequence[int]]
 """Counts, speeds on them in epochs a second, and the job's next points, -1 where there is none."""
 Corners = tuple[list[int], list[int], list[float]]
 """Points of a job with their counts and weighted speeds, from no units on."""
+Bound = tuple[float, int, int]
+"""What a far job's steps gain at least, or at most as a negative number; the event since which it is far; its position."""
 
 
 def _weigh(run: Queued, span_s: float, now: float) -> tuple[float, float, float]:
@@ -179,54 +183,75 @@ def _look_ahead(
     return taken, beyond / least_s if run.units else beyond / most_s * ((most_s + restart) / (least_s + restart))
 
 
+def _set_aside(
+    jobs: Sequence[Queued],
+    points: Points,
+    near: list[int],
+    above: list[Bound],
+    below: list[Bound],
+    state: list[int],
+    spans_s: tuple[float, float],
+    now: float,
+    until: float,
+    event: int,
+) -> None:
+    """Make near jobs far, with bounds until then for the least to the most span; those that pause stay near."""
+    least_s, most_s = spans_s
+    stay = 0
+    for job in near:
+        run = jobs[job]
+        if run.units and run.pause > now - run.since:
+            near[stay] = job
+            stay += 1
+            continue
+        taken, beyond = _look_ahead(run, points, least_s, most_s, now, until)
+        run.changed, run.place = 0, event
+        state[FAR] += run.units
+        if run.units:
+            heappush(above, (taken, event, job))
+        if beyond > 0:
+            heappush(below, (-beyond, event, job))
+    del near[stay:]
+
+
+def _draw_near(
+    jobs: Sequence[Queued], bounds: list[Bound], near: list[int], state: list[int], last: float, wanted: int
+) -> float:
+    """Make far jobs of least bounds near, until so many exceed the last gain; return a bound that those left exceed."""
+    most = math.inf
+    while len(bounds) and (wanted > 0 or bounds[0][0] <= most):
+        bound, event, job = heappop(bounds)
+        run = jobs[job]
+        if run.changed or run.place != event:
+            continue
+        most, wanted = bound, wanted - (bound > last)
+        run.changed = 1
+        near.append(job)
+        state[FAR] -= run.units
+    return most if len(bounds) else math.inf
+
+
 def _settle(
     jobs: Sequence[Queued],
     points: Points,
     near: list[int],
-    far: list[tuple[float, float, int]],
-    band: list[float],
+    above: list[Bound],
+    below: list[Bound],
     state: list[int],
-    spans_s: tuple[float, float, float],
+    units: int,
+    band: list[float],
+    span_s: float,
     now: float,
-    until: float,
 ) -> float:
-    """Choose the band and the near jobs until then, for some span, its least and its most; return low.
-
-    ``far``: bounds of far jobs, with their positions.
-    """
-    span_s, least_s, most_s = spans_s
-    above, below = [math.inf for _ in range(0)], [0.0 for _ in range(0)]
-    bounds = [entry for entry in far if jobs[entry[2]].changed == 0]
-    for job in near:
-        taken, beyond = _look_ahead(jobs[job], points, least_s, most_s, now, until)
-        bounds.append((taken, beyond, job))
-    for taken, beyond, _ in bounds:
-        if taken > band[_REFUSED]:
-            _keep(above, -taken)
-        if 0 < beyond * span_s < band[_TAKEN]:
-            _keep(below, beyond)
-    low = below[0] if len(below) == _NEAR else 0.0
-    band[_HIGH] = max(-above[0], low * span_s) if len(above) == _NEAR else math.inf
-    near.clear()
-    far.clear()
-    state[FAR] = 0
-    for taken, beyond, job in bounds:
-        run = jobs[job]
-        run.changed = 1 if taken <= band[_HIGH] or (beyond > 0 and beyond >= low) else 0
-        if run.changed:
-            near.append(job)
-        else:
-            far.append((taken, beyond, job))
-            state[FAR] += run.units
+    """Make far jobs near until near ones decide, and divide the units; return low as a share of the span."""
+    low, wanted, decided = 0.0, _NEAR, False
+    while not decided:
+        band[_HIGH] = _draw_near(jobs, above, near, state, band[_REFUSED], wanted)
+        low = max(0.0, -_draw_near(jobs, below, near, state, -band[_TAKEN] / span_s, wanted))
+        band[_LOW] = low * span_s
+        decided = _share(jobs, points, near, units - state[FAR], band, span_s, now)
+        wanted *= _WIDER
     return low
-
-
-def _keep(largest: list[float], value: float) -> None:
-    """Add a value to the heap of the largest ones."""
-    if len(largest) < _NEAR:
-        heappush(largest, value)
-    elif value > largest[0]:
-        heapreplace(largest, value)
 
 
 def weigh(
@@ -234,13 +259,15 @@ def weigh(
 ) -> Iterator[tuple[Block, float, int, int, int]]:
     """Serve all jobs, which arrive in the order ``arriving``; yields what ``queue_loop.serve`` does.
 
-    ``here``, ``near`` and ``far``, the far jobs with the bounds of their gains, may still hold jobs that are gone or near.
+    ``here`` and ``near`` may still hold jobs that are gone; ``above`` and ``below``, heaps of bounds of far jobs, also jobs that
+    are near by now, and bounds from before.
     """
     counts, times_s, following, _ = pairs
     points = (counts, [1 / time_s if time_s else 0.0 for time_s in times_s], following)
     ends = [(0.0, 0, 0) for _ in range(0)]  # heap of (end, stamp, job)
     ended = [(0, 0.0, 0.0, 0) for _ in range(0)]
-    here, near, far = [0 for _ in range(0)], [0 for _ in range(0)], [(0.0, 0.0, 0) for _ in range(0)]
+    here, near = [0 for _ in range(0)], [0 for _ in range(0)]
+    above, below = [(0.0, 0, 0) for _ in range(0)], [(0.0, 0, 0) for _ in range(0)]
     band = [0.0, math.inf, 0.0, 0.0]
     zero, now, last_s, gap_s = jobs[arriving[0]].arrival, 0.0, 0.0, math.inf
     until, least_s, most_s, low = -math.inf, 0.0, 0.0, 0.0
@@ -284,30 +311,26 @@ def weigh(
             gap_s = passed_s if gap_s == math.inf else gap_s + RECENT * (passed_s - gap_s)
         span_s = 2 * gap_s
         near = [job for job in near if jobs[job].changed == 1]
-        some, decided = near, False
-        known = now <= until and least_s <= span_s <= most_s  # bounds of far jobs
-        if known and event < again:
-            band[_LOW] = low * span_s
+        known, decided = now <= until and least_s <= span_s <= most_s, False  # bounds of far jobs
+        if (known and event < again) or gap_s == math.inf:
+            band[_LOW] = low * span_s if low else 0.0
             decided = _share(jobs, points, near, units - state[FAR], band, span_s, now)
-        if not decided and gap_s < math.inf:
+        if not decided:
+            again = event + _EVENTS
             if not known:
                 here = [job for job in here if jobs[job].changed >= 0]
                 near = here.copy()
-                far.clear()
+                for job in here:
+                    jobs[job].changed = 1
+                above.clear()
+                below.clear()
+                state[FAR] = 0
                 mean_s = (now - zero) / event
                 until = now + _PASS * max(mean_s, gap_s)
                 least_s, most_s = 2 * min(mean_s, gap_s) / _DRIFT, 2 * max(mean_s, gap_s) * _DRIFT
-            again = event + _EVENTS
-            low = _settle(jobs, points, near, far, band, state, (span_s, least_s, most_s), now, until)
-            band[_LOW] = low * span_s
-            decided = _share(jobs, points, near, units - state[FAR], band, span_s, now)
-            some = near
-        if not decided:  # all jobs, without a band
-            here = [job for job in here if jobs[job].changed >= 0]
-            until, some = -math.inf, here
-            band[_LOW], band[_HIGH] = 0.0, math.inf
-            _share(jobs, points, here, units, band, span_s, now)
-        ends = resize(jobs, pairs, some, ends, ended, state, now)
+            _set_aside(jobs, points, near, above, below, state, (least_s, most_s), now, until, event)
+            low = _settle(jobs, points, near, above, below, state, units, band, span_s, now)
+        ends = resize(jobs, pairs, near, ends, ended, state, now)
         if state[PAUSED] > BARREN and comes_on(jobs, here, now):
             state[PAUSED] = 0
         if state[PAUSED] > BARREN or event % _MOMENTS == 0:
@@ -316,4 +339,17 @@ def weigh(
     yield block(ended), now, came, present, state[PAUSED]
 
 
-PARTS = (*PERIODS, resize, comes_on, _weigh, _is_below, _hull, _cut, _share, _look_ahead, _settle, _keep)
+PARTS = (
+    *PERIODS,
+    resize,
+    comes_on,
+    _weigh,
+    _is_below,
+    _hull,
+    _cut,
+    _share,
+    _look_ahead,
+    _set_aside,
+    _draw_near,
+    _settle,
+)
