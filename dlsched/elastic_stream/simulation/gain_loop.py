@@ -13,36 +13,45 @@ so it would while units stay idle and ``low`` is 0.
 A job whose speeds have to be measured is resized by gain once it has held each count to measure for some seconds. Until then
 it measures a pair, or asks for the next one to measure, on its smallest count.
 
-Of the columns of ``Queued``, ``size`` is the smallest count, ``kind`` its pair, ``time`` that of the units held, ``runs`` the
-pair that the job shall have, -1 for none, and ``changed`` says whether the job is near (1), far (0) or gone (-1), asks for a
-pair to measure (2) or measures one (3).
+Of the columns of ``Queued``, ``size`` is the smallest count, ``kind`` its pair, ``time`` that of the units held; ``runs`` and
+``changed`` are those of ``resizing``.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
 
-from dlsched.core.gap import ROUNDING
-from dlsched.elastic_stream.simulation.present_jobs import BARREN, FALLING_APART, FEW, IDLE, Queued
-from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, block, job_key, left_of, start, stop
+from dlsched.elastic_stream.simulation.present_jobs import BARREN, Queued
+from dlsched.elastic_stream.simulation.queue_loop import Block, block, left_of
+from dlsched.elastic_stream.simulation.resizing import (
+    ASKING,
+    FAR,
+    FAR_UNITS,
+    GONE,
+    LEAST,
+    MEASURING,
+    MEASURING_UNITS,
+    NEAR,
+    PAUSED,
+    PRESENT,
+    RESIZING,
+    Pairs,
+    admitted,
+    comes_on,
+    end_and_arrive,
+    key_of,
+    next_event,
+    pause_of,
+    resize,
+)
 
 _SETTLED_FROM, _SPAN = 32, 32  # jobs present from which some may be far; for each event until the next pass
 _BAND = 1.006  # drift of the last gain at first
 _TRIES, _WIDER = 12, 0.015  # bands, each wider on one side, before a pass without
-# in ``state``: units of far jobs; periods in a row that ended in their pause; entries of ``ends`` that were cut short; the
-# last stamp; smallest counts of all jobs that do not measure; units of those that do
-FAR, PAUSED, STALE, STAMP, _LEAST, _MEASURING = range(6)
 _SLACK = 1e-12  # rounding of costs
 _MOMENTS = 256  # between two yields
 
-Pairs = tuple[Sequence[int], Sequence[float], Sequence[int], Sequence[float]]
-"""Counts, their seconds per epoch, where steps lead (-1: to none), seconds to measure (0: never); after a job's pairs, zeros."""
 Measuring = tuple[float, int, int]  # arrival, or end of measuring; position of the job; pair
-
-
-def pause_of(run: Queued, now: float) -> float:
-    """Seconds that are left of the pause of a job that keeps its units."""
-    return max(0.0, run.pause - (now - run.since)) if run.units else 0.0
 
 
 def _gain(run: Queued, pairs: Pairs, at: int, to: int, left: float, pause: float) -> float:
@@ -52,14 +61,6 @@ def _gain(run: Queued, pairs: Pairs, at: int, to: int, left: float, pause: float
     cost = run.weight * (left * times_s[at] + (pause if counts[at] == run.units else restart))
     saved = cost - run.weight * (left * times_s[to] + (pause if counts[to] == run.units else restart))
     return saved / (counts[to] - counts[at])
-
-
-def _key(run: Queued, order: int, pairs: Pairs, now: float) -> float:
-    """Key of a job in the order of admission, at its smallest count."""
-    if order != FALLING_APART:
-        return job_key(run, order, now, False)
-    pause = pause_of(run, now) if run.units == run.size else run.restart if run.started else 0.0
-    return (pause + (left_of(run, now) + run.hidden) * pairs[1][run.kind]) / run.weight
 
 
 def _climb(
@@ -82,7 +83,7 @@ def _climb(
             gain = _gain(run, pairs, at, to, left, pause)
             if gain <= high:
                 if gain > 0 and gain >= low:
-                    steps.append((-gain, _key(run, order, pairs, now), job))
+                    steps.append((-gain, key_of(run, order, pairs, now), job))
                 break
             free -= counts[to] - counts[at]
             at = to
@@ -137,65 +138,6 @@ def _look_ahead(run: Queued, pairs: Pairs, now: float, until: float) -> tuple[fl
     return taken, -math.inf
 
 
-def admitted(jobs: Sequence[Queued], pairs: Pairs, here: list[int], order: int, units: int, now: float) -> list[int]:
-    """The jobs whose smallest counts fit together, in order; one that does not fit is skipped."""
-    entries = [(_key(jobs[job], order, pairs, now), job) for job in here]
-    entries.sort()
-    some = [0 for _ in range(0)]
-    for _, job in entries:
-        if jobs[job].size <= units:
-            units -= jobs[job].size
-            some.append(job)
-        else:
-            jobs[job].runs = -1
-    return some
-
-
-def resize(
-    jobs: Sequence[Queued],
-    pairs: Pairs,
-    some: list[int],
-    ends: list[tuple[float, int, int]],
-    ended: list[tuple[int, float, float, int]],
-    state: list[int],
-    now: float,
-) -> list[tuple[float, int, int]]:
-    """End the periods of jobs that shall hold other units, in order of arrival, and begin new ones; return the heap of ends."""
-    counts, times_s, _, _ = pairs
-    changes = [(0.0, 0) for _ in range(0)]
-    for job in some:
-        run = jobs[job]
-        if run.units != (counts[run.runs] if run.runs >= 0 else 0):
-            changes.append((run.arrival, job))
-    changes.sort()
-    for _, job in changes:
-        run = jobs[job]
-        if run.units:
-            state[STALE] += 1
-            if now > run.since:
-                ended.append((job, run.since, now, run.units))
-            state[PAUSED] = 0 if stop(run, now) else state[PAUSED] + 1
-        state[STAMP] += 1
-        run.units, run.since, run.stamp = 0, now, state[STAMP]
-        if run.runs >= 0:
-            run.units, run.time = counts[run.runs], times_s[run.runs]
-            heappush(ends, (start(run, now), run.stamp, job))
-    if state[STALE] > FEW + len(ends) // 2:  # drop stale ends, so that the heap stays linear in the jobs
-        ends = [entry for entry in ends if jobs[entry[2]].stamp == entry[1]]
-        heapify(ends)
-        state[STALE] = 0
-    return ends
-
-
-def comes_on(jobs: Sequence[Queued], here: list[int], now: float) -> bool:
-    """Whether some running job is past its pause."""
-    for job in here:
-        run = jobs[job]
-        if run.changed >= 0 and run.units and (now - run.since) * (1 - IDLE) > run.pause:
-            return True
-    return False
-
-
 def _measure(
     jobs: Sequence[Queued],
     pairs: Pairs,
@@ -212,13 +154,13 @@ def _measure(
         _, job, at = entry
         run = jobs[job]
         if not measure_s[at]:
-            run.changed = 1
+            run.changed = NEAR
             known.append(job)
         elif run.runs >= 0 and counts[at] - run.size <= free:
             free -= counts[at] - run.size
-            state[_LEAST] -= run.size
-            state[_MEASURING] += counts[at]
-            run.runs, run.changed = at, 3
+            state[LEAST] -= run.size
+            state[MEASURING_UNITS] += counts[at]
+            run.runs, run.changed = at, MEASURING
             heappush(measuring, (now + measure_s[at], job, at))
         else:
             asking[stay] = entry
@@ -242,66 +184,37 @@ def divide(
     band = [0.0, 0.0, 0.0, 0.0, 0.0]
     asking, measuring = [(0.0, 0, 0) for _ in range(0)], [(0.0, 0, 0) for _ in range(0)]  # one sorted, one a heap
     zero, now, until, wake = jobs[arriving[0]].arrival, 0.0, -math.inf, math.inf
-    state = [0, 0, 0, 0, 0, 0]  # in a list, as Numba loses track of such numbers
-    came = present = event = 0
-    while came < len(arriving) or present:
-        while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
-            heappop(ends)
-            state[STALE] -= 1
-        end = ends[0][0] if len(ends) else math.inf
-        arrival = jobs[arriving[came]].arrival if came < len(arriving) else math.inf
-        now = min(end, arrival, wake if present else math.inf)
-        latest = now + ROUNDING * now  # ends and arrivals up to here are part of this event
+    state = [0, 0, 0, 0, 0, 0, 0]
+    came = event = 0
+    while came < len(arriving) or state[PRESENT]:
+        now = min(next_event(jobs, ends, arriving, came, state), wake if state[PRESENT] else math.inf)
         event += 1
-        while len(ends) and ends[0][0] <= latest:  # jobs that end
-            end, stamp, job = heappop(ends)
+        new, came, now = end_and_arrive(jobs, ends, ended, arriving, came, state, now)
+        for job in new:
             run = jobs[job]
-            if run.stamp != stamp:
-                state[STALE] -= 1
-                continue
-            now = max(now, end)
-            ended.append((job, run.since, end, run.units))
-            if run.changed == 0:
-                state[FAR] -= run.units
-            if run.changed == 3:
-                state[_MEASURING] -= run.units
-            else:
-                state[_LEAST] -= run.size
-            run.changed = -1
-            present -= 1
-            state[PAUSED] = 0
-        while came < len(arriving) and jobs[arriving[came]].arrival <= latest:  # jobs that arrive
-            job = arriving[came]
-            run = jobs[job]
-            now = max(now, run.arrival)
-            came += 1
-            if run.work == 0.0:
-                continue  # a job without work ends at once
-            run.changed = 2
+            run.changed = ASKING
             asking.append((run.arrival, job, run.kind if measure_s[run.kind] else run.kind + 1))
-            present += 1
-            state[_LEAST] += run.size
         if wake <= now:
             wake = math.inf
-        while len(measuring) and (measuring[0][0] <= now or jobs[measuring[0][1]].changed < 0):
+        while len(measuring) and (measuring[0][0] <= now or jobs[measuring[0][1]].changed == GONE):
             _, job, at = heappop(measuring)  # a job that has measured a pair, or is gone
             run = jobs[job]
-            if run.changed == 3:
-                run.changed = 2
+            if run.changed == MEASURING:
+                run.changed = ASKING
                 asking.append((run.arrival, job, at + 1))
-                state[_MEASURING] -= run.units
-                state[_LEAST] += run.size
-        asking = [entry for entry in asking if jobs[entry[1]].changed == 2]
+                state[MEASURING_UNITS] -= run.units
+                state[LEAST] += run.size
+        asking = [entry for entry in asking if jobs[entry[1]].changed == ASKING]
         asking.sort()
         asked = [job for _, job, _ in asking]
         for job in asked:
             jobs[job].runs = jobs[job].kind
-        free = units - state[_MEASURING] - state[_LEAST]
+        free = units - state[MEASURING_UNITS] - state[LEAST]
         close, fits = now <= until and free >= 0, free >= 0  # whether the near jobs decide; whether none has to wait
-        here = here if close else [job for job in here if jobs[job].changed >= 0]
+        here = here if close else [job for job in here if jobs[job].changed != GONE]
         some = here
         if not fits:
-            free = units - state[_MEASURING]
+            free = units - state[MEASURING_UNITS]
             some = admitted(jobs, pairs, here + asked, order, free, now)
             for job in some:
                 free -= jobs[job].size
@@ -310,17 +223,17 @@ def divide(
             wake = min(wake, measuring[0][0])
         here.extend(known)
         near.extend(known)
-        near = [job for job in near if jobs[job].changed == 1]
-        some = near if close else here if fits else [job for job in some if jobs[job].changed < 2]
-        room = units - state[_MEASURING]
+        near = [job for job in near if jobs[job].changed == NEAR]
+        some = near if close else here if fits else [job for job in some if jobs[job].changed < ASKING]
+        room = units - state[MEASURING_UNITS]
         for _, job, _ in asking:
             room -= jobs[job].size if jobs[job].runs >= 0 else 0
-        free, tries = room - state[FAR] if close else room, 0
+        free, tries = room - state[FAR_UNITS] if close else room, 0
         while not _climb(jobs, pairs, some, order, free, band, now):
             tries += 1
             if tries >= _TRIES:  # all jobs, down to no gain, and if need be without a band
                 if close:
-                    here = [job for job in here if jobs[job].changed >= 0]
+                    here = [job for job in here if jobs[job].changed != GONE]
                     close, some, free = False, here, room
                 band[0] = 0.0
                 if band[4] < 0:
@@ -332,39 +245,38 @@ def divide(
                 band[0] /= 1 + _WIDER * tries
             if close:
                 for taken, beyond, job in far:
-                    if (taken <= band[1] or beyond >= band[0]) and jobs[job].changed == 0:
-                        jobs[job].changed = 1
+                    if (taken <= band[1] or beyond >= band[0]) and jobs[job].changed == FAR:
+                        jobs[job].changed = NEAR
                         near.append(job)
-                        state[FAR] -= jobs[job].units
+                        state[FAR_UNITS] -= jobs[job].units
                         free += jobs[job].units
         if not close:
-            some, until, state[FAR] = here, -math.inf, 0
+            some, until, state[FAR_UNITS] = here, -math.inf, 0
             near.clear()
             far.clear()
             if band[4] == 0:
                 band[0], band[1] = band[2] / _BAND, max(band[2], band[3]) * _BAND
             elif band[1] == math.inf:
                 band[0], band[1] = 0.0, band[2]
-            if present >= _SETTLED_FROM and fits and band[1] < math.inf:
-                until = now + (now - zero) / event * max(1, present // _SPAN)
+            if state[PRESENT] >= _SETTLED_FROM and fits and band[1] < math.inf:
+                until = now + (now - zero) / event * max(1, state[PRESENT] // _SPAN)
                 for job in here:
                     run = jobs[job]
                     taken, beyond = _look_ahead(run, pairs, now, until)
-                    run.changed = 1 if taken <= band[1] or beyond >= band[0] else 0
-                    if run.changed:
+                    run.changed = NEAR if taken <= band[1] or beyond >= band[0] else FAR
+                    if run.changed == NEAR:
                         near.append(job)
                     else:
-                        state[FAR] += run.units
+                        state[FAR_UNITS] += run.units
                         far.append((taken, beyond, job))
-        some = some + [job for job in asked if jobs[job].changed >= 2]
+        some = some + [job for job in asked if jobs[job].changed >= ASKING]
         ends = resize(jobs, pairs, some, ends, ended, state, now)
         if state[PAUSED] > BARREN and comes_on(jobs, here + [job for _, job, _ in asking + measuring], now):
             state[PAUSED] = 0
         if state[PAUSED] > BARREN or event % _MOMENTS == 0:
-            yield block(ended), now, came, present, state[PAUSED]
+            yield block(ended), now, came, state[PRESENT], state[PAUSED]
             ended.clear()
-    yield block(ended), now, came, present, state[PAUSED]
+    yield block(ended), now, came, state[PRESENT], state[PAUSED]
 
 
-RESIZING = (*PERIODS, pause_of, _key, admitted, resize, comes_on)
 PARTS = (*RESIZING, _gain, _climb, _look_ahead, _measure)

@@ -15,30 +15,34 @@ Pairs with regrets up to a threshold are combined job after job: of each sum of 
 least regret is kept, and whether another choice comes *close* to it. If another choice comes as close to the optimum as rounding,
 or if there are too many sums, the policy is asked.
 
-Of the columns of ``Queued``, ``size`` is the smallest count, ``kind`` its pair, ``time`` that of the units held, ``runs`` the
-pair that the job shall have, -1 for none, and ``changed`` says whether the job is near (1), far (0) or gone (-1).
+Of the columns of ``Queued``, ``size`` is the smallest count, ``kind`` its pair, ``time`` that of the units held; ``runs`` and
+``changed`` are those of ``resizing``.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from heapq import heappop
 
 import numpy as np
 
-from dlsched.core.gap import ROUNDING
-from dlsched.elastic_stream.simulation.gain_loop import (
+from dlsched.elastic_stream.simulation.present_jobs import BARREN, Queued
+from dlsched.elastic_stream.simulation.queue_loop import Block, block, left_of
+from dlsched.elastic_stream.simulation.resizing import (
     FAR,
+    FAR_UNITS,
+    GONE,
+    LEAST,
+    NEAR,
     PAUSED,
+    PRESENT,
     RESIZING,
-    STALE,
     Pairs,
     admitted,
     comes_on,
+    end_and_arrive,
+    next_event,
     pause_of,
     resize,
 )
-from dlsched.elastic_stream.simulation.present_jobs import BARREN, Queued
-from dlsched.elastic_stream.simulation.queue_loop import Block, block, left_of
 
 _SETTLED_FROM, _SPAN = 32, 32  # jobs present from which some may be far; for each event until the next pass
 _WIDTH, _WIDER, _NARROWER = (
@@ -56,7 +60,6 @@ _LOW, _HIGH, _WITHIN, _FAR_COSTS, _PRICE, _EXCESS, _USUAL = range(7)  # in ``ban
 _MISSED, _DECIDED, _DOUBTED = range(3)
 ASKING = -1
 """What is yielded in place of a number of periods where the policy has to choose."""
-_LEAST = 4  # in ``state``: smallest counts of all jobs present
 _MOMENTS = 256  # between two yields
 
 Table = tuple[list[int], list[int], list[float]]
@@ -294,89 +297,66 @@ def optimise(
     here, near = [0 for _ in range(0)], [0 for _ in range(0)]
     band = [0.0, math.inf, math.inf, 0.0, 0.0, 0.0, 0.0]
     zero, now, until, width = jobs[arriving[0]].arrival, 0.0, -math.inf, _WIDTH
-    state = [0, 0, 0, 0, 0]
-    came = present = event = 0
-    while came < len(arriving) or present:
-        while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
-            heappop(ends)
-            state[STALE] -= 1
-        end = ends[0][0] if len(ends) else math.inf
-        now = min(end, jobs[arriving[came]].arrival if came < len(arriving) else math.inf)
-        latest = now + ROUNDING * now  # ends and arrivals up to here are part of this event
+    state = [0, 0, 0, 0, 0, 0, 0]
+    came = event = 0
+    while came < len(arriving) or state[PRESENT]:
+        now = next_event(jobs, ends, arriving, came, state)
         event += 1
-        while len(ends) and ends[0][0] <= latest:  # jobs that end
-            end, stamp, job = heappop(ends)
-            run = jobs[job]
-            if run.stamp != stamp:
-                state[STALE] -= 1
-                continue
-            now = max(now, end)
-            ended.append((job, run.since, end, run.units))
-            if run.changed == 0:
-                state[FAR] -= run.units
-            state[_LEAST] -= run.size
-            run.changed = -1
-            present -= 1
-            state[PAUSED] = 0
-        while came < len(arriving) and jobs[arriving[came]].arrival <= latest:  # jobs that arrive
-            job = arriving[came]
-            now = max(now, jobs[job].arrival)
-            came += 1
-            if jobs[job].work == 0.0:
-                continue  # a job without work ends at once
-            jobs[job].changed = 1
-            here.append(job)
-            near.append(job)
-            present += 1
-            state[_LEAST] += jobs[job].size
-        near = [job for job in near if jobs[job].changed == 1]
-        some, fits, decided = near, state[_LEAST] <= units, _MISSED
+        new, came, now = end_and_arrive(jobs, ends, ended, arriving, came, state, now)
+        here.extend(new)
+        near.extend(new)
+        near = [job for job in near if jobs[job].changed == NEAR]
+        some, fits, decided = near, state[LEAST] <= units, _MISSED
         if fits and now <= until:
-            decided = _choose(jobs, pairs, near, units - state[FAR], band, now)
+            decided = _choose(jobs, pairs, near, units - state[FAR_UNITS], band, now)
             if decided == _MISSED and band[_EXCESS] <= band[_WITHIN]:
                 width *= _WIDER
         close = decided == _DECIDED
         if not close:
-            here = [job for job in here if jobs[job].changed >= 0]
-            some, until, state[FAR] = here if fits else admitted(jobs, pairs, here, order, units, now), -math.inf, 0
+            here = [job for job in here if jobs[job].changed != GONE]
+            some, until, state[FAR_UNITS] = (
+                here if fits else admitted(jobs, pairs, here, order, units, now),
+                -math.inf,
+                0,
+            )
             band[_LOW], band[_HIGH], band[_WITHIN], band[_FAR_COSTS] = 0.0, math.inf, math.inf, 0.0
             if decided == _MISSED:
                 decided = _choose(jobs, pairs, some, units, band, now)
             if decided == _DOUBTED:
                 starts, counts, costs = _table(jobs, pairs, some, now)
                 asked = np.array(starts), np.array(costs), np.array(costs), np.array(counts)
-                yield asked, now, came, present, ASKING
+                yield asked, now, came, state[PRESENT], ASKING
                 for row in range(len(some)):
                     jobs[some[row]].runs = jobs[some[row]].kind + asked[0][row] - starts[row]
             some = here
         if decided == _DECIDED:
             band[_USUAL] = max(band[_EXCESS], _RECENT * band[_USUAL])
         ends = resize(jobs, pairs, some, ends, ended, state, now)
-        if decided == _DECIDED and not close and fits and present >= _SETTLED_FROM:
+        if decided == _DECIDED and not close and fits and state[PRESENT] >= _SETTLED_FROM:
             near.clear()
             width *= _NARROWER
             band[_LOW], band[_HIGH] = band[_PRICE] / (1 + width), band[_PRICE] * (1 + width)
             band[_WITHIN] = max(_REACH * band[_USUAL], _PART * band[_PRICE])
-            until = now + (now - zero) / event * max(1, present // _SPAN)
+            until = now + (now - zero) / event * max(1, state[PRESENT] // _SPAN)
             for job in here:
                 run = jobs[job]
-                run.changed = 0 if _least_regret(run, pairs, band, now, until) > band[_WITHIN] else 1
-                if run.changed:
+                run.changed = FAR if _least_regret(run, pairs, band, now, until) > band[_WITHIN] else NEAR
+                if run.changed == NEAR:
                     near.append(job)
                 else:
-                    state[FAR] += run.units
+                    state[FAR_UNITS] += run.units
                     cost = run.weight * ((left_of(run, now) + run.hidden) * run.time + run.pause)
                     band[_FAR_COSTS] += cost + band[_HIGH] * run.units
         elif not close:
             for job in here:
-                jobs[job].changed = 1
+                jobs[job].changed = NEAR
             near = here.copy()
         if state[PAUSED] > BARREN and comes_on(jobs, here, now):
             state[PAUSED] = 0
         if state[PAUSED] > BARREN or event % _MOMENTS == 0:
-            yield block(ended), now, came, present, state[PAUSED]
+            yield block(ended), now, came, state[PRESENT], state[PAUSED]
             ended.clear()
-    yield block(ended), now, came, present, state[PAUSED]
+    yield block(ended), now, came, state[PRESENT], state[PAUSED]
 
 
 PARTS = (*RESIZING, _table, _response, _priced, _near_pairs, _combine, _choose, _least_regret)

@@ -28,6 +28,7 @@ from dlsched.elastic_stream.simulation.present_jobs import (
     Queued,
 )
 from dlsched.elastic_stream.simulation.queue_loop import PARTS, Block, serve
+from dlsched.elastic_stream.simulation.resizing import Pairs
 from dlsched.elastic_stream.simulation.view import Policy, View
 
 
@@ -147,7 +148,7 @@ class QueueStream:
         starts[:-1] = chosen
 
 
-def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int | gain_loop.Pairs]:
+def columns_of(instance: Instance, rule: Rule) -> tuple[list[Sequence[float]], int | Pairs]:
     """Columns of ``Queued`` with the data of all jobs; the number of different sizes, or the pairs of jobs that are resized."""
     jobs, run = instance.jobs, PresentJob(0, 0.0, 0.0, {}, 0.0)
     view = View(instance, dict.fromkeys(range(len(jobs)), run), False, no_tick)

@@ -13,19 +13,30 @@ idle and ``low`` is 0.
 Where a change pauses, speed is a mean over a *span* of time, in which two events are expected. What a stopped job gains
 is nearly proportional to the span, and what a running job gives up does not depend on it. So ``low`` is a share of the span.
 
-Of the columns of ``Queued``, ``kind`` is the first point, ``key`` the speed on the fastest count, ``runs`` the point that the job
-shall have, -1 for none, and ``changed`` says whether the job is near (1), far (0) or gone (-1); ``place`` is the
-event since which it is far.
+Of the columns of ``Queued``, ``kind`` is the first point, ``key`` the speed on the fastest count, ``place`` the event since which
+a job is far; ``runs`` and ``changed`` are those of ``resizing``.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
-from dlsched.core.gap import ROUNDING
-from dlsched.elastic_stream.simulation.gain_loop import FAR, PAUSED, STALE, Pairs, comes_on, resize
 from dlsched.elastic_stream.simulation.present_jobs import BARREN, Queued
-from dlsched.elastic_stream.simulation.queue_loop import PERIODS, Block, block, left_of
+from dlsched.elastic_stream.simulation.queue_loop import Block, block, left_of
+from dlsched.elastic_stream.simulation.resizing import (
+    FAR,
+    FAR_UNITS,
+    GONE,
+    NEAR,
+    PAUSED,
+    PRESENT,
+    RESIZING,
+    Pairs,
+    comes_on,
+    end_and_arrive,
+    next_event,
+    resize,
+)
 
 LINE = 1 + 1e-12  # ratio of slopes up to which they are equal
 LEAST_LEFT = 1e-150  # epochs that a job is taken to have left at least
@@ -205,8 +216,8 @@ def _set_aside(
             stay += 1
             continue
         taken, beyond = _look_ahead(run, points, least_s, most_s, now, until)
-        run.changed, run.place = 0, event
-        state[FAR] += run.units
+        run.changed, run.place = FAR, event
+        state[FAR_UNITS] += run.units
         if run.units:
             heappush(above, (taken, event, job))
         if beyond > 0:
@@ -222,12 +233,12 @@ def _draw_near(
     while len(bounds) and (wanted > 0 or bounds[0][0] <= most):
         bound, event, job = heappop(bounds)
         run = jobs[job]
-        if run.changed or run.place != event:
+        if run.changed != FAR or run.place != event:
             continue
         most, wanted = bound, wanted - (bound > last)
-        run.changed = 1
+        run.changed = NEAR
         near.append(job)
-        state[FAR] -= run.units
+        state[FAR_UNITS] -= run.units
     return most if len(bounds) else math.inf
 
 
@@ -249,7 +260,7 @@ def _settle(
         band[_HIGH] = _draw_near(jobs, above, near, state, band[_REFUSED], wanted)
         low = max(0.0, -_draw_near(jobs, below, near, state, -band[_TAKEN] / span_s, wanted))
         band[_LOW] = low * span_s
-        decided = _share(jobs, points, near, units - state[FAR], band, span_s, now)
+        decided = _share(jobs, points, near, units - state[FAR_UNITS], band, span_s, now)
         wanted *= _WIDER
     return low
 
@@ -271,60 +282,35 @@ def weigh(
     band = [0.0, math.inf, 0.0, 0.0]
     zero, now, last_s, gap_s = jobs[arriving[0]].arrival, 0.0, 0.0, math.inf
     until, least_s, most_s, low = -math.inf, 0.0, 0.0, 0.0
-    state = [0, 0, 0, 0]
-    came = present = event = again = 0
-    while came < len(arriving) or present:
-        while len(ends) and jobs[ends[0][2]].stamp != ends[0][1]:  # drop ends of periods that were cut short
-            heappop(ends)
-            state[STALE] -= 1
-        end = ends[0][0] if len(ends) else math.inf
-        now = min(end, jobs[arriving[came]].arrival if came < len(arriving) else math.inf)
-        latest = now + ROUNDING * now  # ends and arrivals up to here are part of this event
+    state = [0, 0, 0, 0, 0, 0, 0]
+    came = event = again = 0
+    while came < len(arriving) or state[PRESENT]:
+        now = next_event(jobs, ends, arriving, came, state)
         event += 1
-        asked = present
-        while len(ends) and ends[0][0] <= latest:  # jobs that end
-            end, stamp, job = heappop(ends)
-            run = jobs[job]
-            if run.stamp != stamp:
-                state[STALE] -= 1
-                continue
-            now = max(now, end)
-            ended.append((job, run.since, end, run.units))
-            if run.changed == 0:
-                state[FAR] -= run.units
-            run.changed = -1
-            present -= 1
-            state[PAUSED] = 0
-        while came < len(arriving) and jobs[arriving[came]].arrival <= latest:  # jobs that arrive
-            job = arriving[came]
-            now = max(now, jobs[job].arrival)
-            came += 1
-            if jobs[job].work == 0.0:
-                continue  # a job without work ends at once
-            jobs[job].changed = 1
-            here.append(job)
-            near.append(job)
-            present += 1
+        asked = state[PRESENT]
+        new, came, now = end_and_arrive(jobs, ends, ended, arriving, came, state, now)
+        here.extend(new)
+        near.extend(new)
         passed_s = now - zero - last_s
-        if (asked or present) and passed_s > 0:
+        if (asked or state[PRESENT]) and passed_s > 0:
             last_s = now - zero
             gap_s = passed_s if gap_s == math.inf else gap_s + RECENT * (passed_s - gap_s)
         span_s = 2 * gap_s
-        near = [job for job in near if jobs[job].changed == 1]
+        near = [job for job in near if jobs[job].changed == NEAR]
         known, decided = now <= until and least_s <= span_s <= most_s, False  # bounds of far jobs
         if (known and event < again) or gap_s == math.inf:
             band[_LOW] = low * span_s if low else 0.0
-            decided = _share(jobs, points, near, units - state[FAR], band, span_s, now)
+            decided = _share(jobs, points, near, units - state[FAR_UNITS], band, span_s, now)
         if not decided:
             again = event + _EVENTS
             if not known:
-                here = [job for job in here if jobs[job].changed >= 0]
+                here = [job for job in here if jobs[job].changed != GONE]
                 near = here.copy()
                 for job in here:
-                    jobs[job].changed = 1
+                    jobs[job].changed = NEAR
                 above.clear()
                 below.clear()
-                state[FAR] = 0
+                state[FAR_UNITS] = 0
                 mean_s = (now - zero) / event
                 until = now + _PASS * max(mean_s, gap_s)
                 least_s, most_s = 2 * min(mean_s, gap_s) / _DRIFT, 2 * max(mean_s, gap_s) * _DRIFT
@@ -334,22 +320,9 @@ def weigh(
         if state[PAUSED] > BARREN and comes_on(jobs, here, now):
             state[PAUSED] = 0
         if state[PAUSED] > BARREN or event % _MOMENTS == 0:
-            yield block(ended), now, came, present, state[PAUSED]
+            yield block(ended), now, came, state[PRESENT], state[PAUSED]
             ended.clear()
-    yield block(ended), now, came, present, state[PAUSED]
+    yield block(ended), now, came, state[PRESENT], state[PAUSED]
 
 
-PARTS = (
-    *PERIODS,
-    resize,
-    comes_on,
-    _weigh,
-    _is_below,
-    _hull,
-    _cut,
-    _share,
-    _look_ahead,
-    _set_aside,
-    _draw_near,
-    _settle,
-)
+PARTS = (*RESIZING, _weigh, _is_below, _hull, _cut, _share, _look_ahead, _set_aside, _draw_near, _settle)
