@@ -45,11 +45,8 @@ from dlsched.elastic_stream.simulation.resizing import (
 )
 
 _SETTLED_FROM, _SPAN = 32, 32  # jobs present from which some may be far; for each event until the next pass
-_WIDTH, _WIDER, _NARROWER = (
-    0.006,
-    1.5,
-    0.95,
-)  # share of the price on either side of it; factors after periods too short, and not
+_WIDTH = 0.006  # share of the price on either side of it, at first
+_WIDER, _NARROWER = 1.5, 0.95  # its factors where the price missed the band, and at a pass
 _REACH, _PART = 2.0, 0.01  # multiple of the largest recent excess, and at least this share of the price
 _RECENT = 0.99  # what is left of the largest excess at the next event
 _FIRST, _NEXT = 0.25, 4.0  # thresholds: multiple of the largest recent excess, and of the one before
