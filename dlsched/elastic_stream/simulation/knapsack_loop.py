@@ -311,11 +311,8 @@ def optimise(
         close = decided == _DECIDED
         if not close:
             here = [job for job in here if jobs[job].changed != GONE]
-            some, until, state[FAR_UNITS] = (
-                here if fits else admitted(jobs, pairs, here, order, units, now),
-                -math.inf,
-                0,
-            )
+            some = here if fits else admitted(jobs, pairs, here, order, units, now)
+            until, state[FAR_UNITS] = -math.inf, 0
             band[_LOW], band[_HIGH], band[_WITHIN], band[_FAR_COSTS] = 0.0, math.inf, math.inf, 0.0
             if decided == _MISSED:
                 decided = _choose(jobs, pairs, some, units, band, now)
