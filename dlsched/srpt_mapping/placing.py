@@ -369,8 +369,8 @@ def _tightest(gpus: int, rooms: Rooms) -> list[tuple[int, int]]:
 
 def _for_stages(graph: JobGraph, rooms: Rooms) -> list[tuple[int, int]]:
     """Free GPUs and servers, ascending, without servers that ``best_fit`` would not choose among equal ones."""
-    # S blocks go on the first of equal servers each; a stage for which no server is left that holds it fills the last ones,
-    # once those with more room, ``larger`` of them with so much ``above`` it, have no more than these
+    # Each of the S blocks goes on the first of equal servers. A stage that no server holds fills the last ones of most room: it
+    # comes to those of a room once it has taken ``above`` GPUs of the roomier ones, ``larger`` in number, which then have as much
     stages, larger, above, before = len(graph.replicas), 0, 0, 0
     choices: list[list[tuple[int, int]]] = []
     for room in sorted(rooms, reverse=True):

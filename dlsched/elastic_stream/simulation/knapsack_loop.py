@@ -12,8 +12,8 @@ a regret up to ``reach`` at some price from ``low`` to ``high`` until ``until``.
 these, and their optimum has an excess up to ``reach``, all other jobs, the *far* ones, keep their units in every optimum.
 
 Pairs with regrets up to a threshold are combined job after job: of each sum of their shifts, which are changes of counts, the
-least regret is kept, and whether another choice comes *close* to it. If another choice comes as close to the optimum as rounding,
-or if there are too many sums, the policy is asked.
+least regret is kept, and whether another choice comes *close* to it. If another choice is within rounding of the optimum, or if
+there are too many sums, the policy is asked.
 
 Of the columns of ``Queued``, ``size`` is the smallest count, ``kind`` its pair, ``time`` that of the units held; ``runs`` and
 ``changed`` are those of ``resizing``.
@@ -48,7 +48,7 @@ _SETTLED_FROM, _SPAN = 32, 32  # jobs present from which some may be far; for ea
 _WIDTH = 0.006  # share of the price on either side of it, at first
 _WIDER, _NARROWER = 1.5, 0.95  # its factors where the price missed the band, and at a pass
 _REACH, _PART = 2.0, 0.01  # multiple of the largest recent excess, and at least this share of the price
-_RECENT = 0.99  # what is left of the largest excess at the next event
+_RECENT = 0.99  # factor by which the largest recent excess falls at every event
 _FIRST, _NEXT = 0.25, 4.0  # thresholds: multiple of the largest recent excess, and of the one before
 _CLOSE = 1e-12  # share of all costs by which totals differ by more than rounding
 _LARGEST = 1e300  # costs that are finite, and sums of them

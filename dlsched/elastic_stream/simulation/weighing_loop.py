@@ -42,9 +42,9 @@ LINE = 1 + 1e-12  # ratio of slopes up to which they are equal
 LEAST_LEFT = 1e-150  # epochs that a job is taken to have left at least
 RECENT = 0.1  # weight of the latest time between events in the running mean of these times
 _SLACK = 1e-11  # rounding of speeds, and more than slopes that are equal may differ
-_NEAR = 8  # jobs on each side of the last gain that become near at first when near jobs are chosen
+_NEAR = 8  # far jobs on each side of the last gain that become near at a choice of near jobs
 _EVENTS, _PASS = 16, 1024  # until the next choice of near jobs, and until the next pass
-_WIDER = 4  # times as many as that, where they do not decide
+_WIDER = 4  # factor of that number, until the near jobs decide
 _DRIFT = 2.5  # ratio by which the span may change until then
 _LOW, _HIGH, _TAKEN, _REFUSED = range(4)  # in ``band``
 _MOMENTS = 256  # between two yields
@@ -255,6 +255,7 @@ def _settle(
     now: float,
 ) -> float:
     """Make far jobs near until near ones decide, and divide the units; return low as a share of the span."""
+    # Once no job is far, the band is open at both ends, and the near jobs decide.
     low, wanted, decided = 0.0, _NEAR, False
     while not decided:
         band[_HIGH] = _draw_near(jobs, above, near, state, band[_REFUSED], wanted)
